@@ -1,0 +1,101 @@
+//! The kinds of agent, and what each must say about its own files: one folder a kind.
+
+pub mod claude;
+
+use alloc::string::String;
+
+use crate::entry::Entry;
+use crate::limits;
+
+/// One physical line of a transcript, as the line splitter lends it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Line<'a> {
+    /// Where its first byte lies in the file.
+    pub offset: u64,
+    /// Its bytes without the line ending. Empty if it was over the cap.
+    pub bytes: &'a [u8],
+    /// Its length in the file, if it was over the cap: its bytes were not kept.
+    pub over_cap: Option<u64>,
+}
+
+/// How long the texts of an entry may be. [`Caps::WIRE`] for frames; [`Caps::NONE`] for the whole entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Caps {
+    /// Unicode scalar values of a message or a thought.
+    pub text_chars: usize,
+    /// Unicode scalar values of a command.
+    pub command_chars: usize,
+    /// Unicode scalar values of an output.
+    pub output_chars: usize,
+    /// Lines of a diff.
+    pub diff_lines: usize,
+    /// Unicode scalar values of a diff.
+    pub diff_chars: usize,
+}
+
+impl Caps {
+    /// The caps of the mobile contract.
+    pub const WIRE: Self = Self {
+        text_chars: limits::TEXT_CHARS,
+        command_chars: limits::COMMAND_CHARS,
+        output_chars: limits::OUTPUT_CHARS,
+        diff_lines: limits::DIFF_LINES,
+        diff_chars: limits::DIFF_CHARS,
+    };
+    /// Nothing is cut.
+    pub const NONE: Self = Self {
+        text_chars: usize::MAX,
+        command_chars: usize::MAX,
+        output_chars: usize::MAX,
+        diff_lines: usize::MAX,
+        diff_chars: usize::MAX,
+    };
+}
+
+/// Turns the lines of one kind of transcript into entries, in two depths that agree on every line, broken ones included.
+pub trait Reader {
+    /// How many entries the line makes, without building them.
+    fn count(&self, line: &Line<'_>) -> u64;
+
+    /// The entries of the line, in order: exactly [`count`](Reader::count) of them.
+    fn read(&self, line: &Line<'_>, caps: &Caps, each: &mut dyn FnMut(Entry));
+}
+
+/// What the beginning of a transcript says about it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Recorded {
+    /// The first working directory that a record names.
+    pub cwd: Option<String>,
+    /// Whether there is a record of a conversation, and not bookkeeping alone.
+    pub conversation: bool,
+    /// The first thing a human said, one line, for a listing.
+    pub first_prompt: Option<String>,
+}
+
+/// The kinds of agent that have a reader.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum AgentKind {
+    /// Claude Code.
+    Claude,
+}
+
+impl AgentKind {
+    /// Every kind, in the order in which they are listed.
+    pub const ALL: &'static [Self] = &[Self::Claude];
+
+    /// The kind that herdr calls so; case and blanks around it do not matter.
+    #[must_use]
+    pub fn from_label(label: &str) -> Option<Self> {
+        let label = label.trim();
+        Self::ALL.iter().copied().find(|kind| label.eq_ignore_ascii_case(kind.label()))
+    }
+
+    /// Its name on the wire and in standalone panes.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! What a program decides before it starts a [`Bridge`](crate::Bridge).
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::http::auth::TokenDigest;
+use crate::limits::Limits;
+
+/// Everything that is chosen from outside. Paths are absolute, without a final `/`.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The version that `GET /info` names.
+    pub version: String,
+    /// The machine's own names, which a `Host` header may carry beside IP literals and `localhost`.
+    pub own_names: Vec<String>,
+    /// Further names for `Host` (`--allow-host`).
+    pub allow_hosts: Vec<String>,
+    /// Foreign origins that may call (`--allow-origin`), such as `https://app.example`.
+    pub allow_origins: Vec<String>,
+    /// Digests of the tokens that open the door.
+    pub tokens: Vec<TokenDigest>,
+    /// Where agents keep their sessions.
+    pub roots: Roots,
+    /// Where our own state lies.
+    pub state_dir: String,
+    /// How herdr is asked.
+    pub herdr: Herdr,
+    /// When the demo pane is there.
+    pub demo: Demo,
+    /// The bounds.
+    pub limits: Limits,
+}
+
+/// The directories of the agents.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Roots {
+    /// Claude Code's configuration directory (`~/.claude`); sessions lie in `projects/` below it.
+    pub claude: String,
+}
+
+/// How herdr is found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Herdr {
+    /// Which ways are tried.
+    pub mode: HerdrMode,
+    /// Its socket, if a path could be made out.
+    pub socket: Option<String>,
+    /// Its program: a path, or a name that is looked up in `PATH`.
+    pub program: String,
+}
+
+/// Which ways to herdr are tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HerdrMode {
+    /// The socket where one answers, the command line otherwise, decided anew for each question.
+    Auto,
+    /// Only the socket.
+    Socket,
+    /// Only the command line.
+    Cli,
+    /// Never: standalone panes only.
+    Off,
+}
+
+/// When the pane `demo` is served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Demo {
+    /// When there is nothing else to follow.
+    Auto,
+    /// Always.
+    Always,
+}

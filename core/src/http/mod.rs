@@ -1,0 +1,3 @@
+//! The view of one HTTP request: routes, token, guards and error bodies.
+
+pub mod auth;

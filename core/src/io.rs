@@ -1,0 +1,421 @@
+//! What goes into the core and what comes out of it: the whole face between [`Bridge`](crate::Bridge) and a runtime.
+//!
+//! The core asks and never fetches. An [`Op`] is answered by an [`Outcome`] with the same [`OpId`]; the same code
+//! therefore runs on real files, on a simulated disk and in a browser.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use bytes::Bytes;
+
+use crate::ids::{ExId, Handle, OpId};
+use crate::time::Instant;
+
+/// Something the world tells the core.
+#[derive(Debug)]
+pub enum Input<'a> {
+    /// Time passed, or nothing did: the core looks at its deadlines.
+    Tick,
+    /// A client asks for something: the head of one HTTP request.
+    Request(ExId, Request<'a>),
+    /// A piece of the body of a request.
+    Body(ExId, &'a [u8], Fin),
+    /// A client whose upgrade was accepted sent a message.
+    Message(ExId, Message<'a>),
+    /// So many bytes of [`Output::Send`] frames left the runtime's queue for this client: its credit grows again.
+    Taken(ExId, usize),
+    /// The client is gone. The core sends nothing to it any more.
+    Gone(ExId),
+    /// The answer to an operation. One that was cancelled may still answer: it is ignored.
+    Outcome(OpId, Outcome<'a>, Fin),
+    /// The runtime stops: every open socket is closed with 1000.
+    Shutdown,
+}
+
+/// Something the runtime must do for the core.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use]
+pub enum Output {
+    /// Perform this and answer with [`Input::Outcome`].
+    Op(OpId, Op),
+    /// Nobody waits for this operation any more: end it if it still runs.
+    Cancel(OpId),
+    /// Answer the request with this head. Body pieces follow as [`Frame::Body`], then [`Output::Finish`].
+    Respond(ExId, Head),
+    /// Complete the WebSocket upgrade of this request.
+    Accept(ExId),
+    /// Send this to the client, after everything sent to it before.
+    Send(ExId, Frame),
+    /// The answer is complete.
+    Finish(ExId),
+    /// Close the WebSocket with a real close frame, after what was sent before.
+    Close(ExId, CloseCode, &'static str),
+    /// `true`: stop reading from this client. `false`: go on.
+    Hold(ExId, bool),
+    /// Say this to the operator. Never holds a token.
+    Log(Level, String),
+    /// Drained. Flush every touched socket once, then wait for an input, at most until the deadline.
+    Wait {
+        /// The next deadline, if there is one.
+        until: Option<Instant>,
+        /// What that deadline is for.
+        why: Why,
+    },
+}
+
+/// Why the core wants to be called again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Why {
+    /// Nothing is due: only an input can change anything.
+    Idle,
+    /// The core came to its bound for one call and has more to do: call again at once with [`Input::Tick`].
+    More,
+    /// A watched file is looked at again.
+    FilePoll,
+    /// The session of a watched pane is asked for again.
+    SessionPoll,
+    /// A client request to herdr runs out of time.
+    HerdrDeadline,
+    /// A client is pinged, or is found silent.
+    ClientLiveness,
+    /// A stream that nobody watches is dropped.
+    Grace,
+    /// The demo conversation goes on.
+    Demo,
+}
+
+/// Whether more of the same follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fin {
+    /// More follows.
+    More,
+    /// This is the end.
+    Last,
+}
+
+/// How much an [`Output::Log`] matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Something is wrong that the operator should look at.
+    Warn,
+    /// A change that a user can see.
+    Info,
+    /// A decision of the core.
+    Debug,
+}
+
+/// The head of one HTTP request, as the runtime's HTTP library parsed it.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// `GET`, `POST`, …
+    pub method: &'a str,
+    /// Path and query, undecoded: `/agent-transcript?pane=w1%3Ap1`.
+    pub target: &'a str,
+    /// Header names (any case) and values, in order.
+    pub headers: &'a [(&'a str, &'a [u8])],
+    /// Whether this is a well-formed WebSocket upgrade that [`Output::Accept`] could complete.
+    pub upgrade: bool,
+}
+
+/// The head of an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Head {
+    /// The HTTP status.
+    pub status: u16,
+    /// Header names in lower case, and values. `content-length` is among them where the length is known.
+    pub headers: Vec<(&'static str, String)>,
+}
+
+/// What a WebSocket client sent, or did wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Message<'a> {
+    /// A text message of at most [`MAX_MESSAGE_BYTES`](crate::limits::MAX_MESSAGE_BYTES).
+    Text(&'a str),
+    /// A binary message.
+    Binary(&'a [u8]),
+    /// The answer to a ping.
+    Pong,
+    /// Something that is no message. The core closes with the code that fits; nothing more is read.
+    Fault(Fault),
+}
+
+/// What was wrong with bytes that should have been a WebSocket message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// Over [`MAX_MESSAGE_BYTES`](crate::limits::MAX_MESSAGE_BYTES).
+    TooLarge,
+    /// A text message that is not UTF-8.
+    NotUtf8,
+    /// Against the WebSocket protocol.
+    Protocol,
+}
+
+/// One piece of output for one client.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Frame {
+    /// A WebSocket text message: UTF-8, shared between clients where it can be.
+    Text(Bytes),
+    /// A WebSocket binary message.
+    Binary(Bytes),
+    /// A WebSocket ping.
+    Ping,
+    /// A piece of an HTTP body.
+    Body(Bytes),
+}
+
+impl Frame {
+    /// The bytes that count against a client's credit.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Text(bytes) | Self::Binary(bytes) | Self::Body(bytes) => bytes.len(),
+            Self::Ping => 0,
+        }
+    }
+
+    /// Whether the frame carries no bytes.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// WebSocket close codes (RFC 6455, section 7.4.1) that Panewire uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CloseCode {
+    /// 1000
+    Normal,
+    /// 1002
+    Protocol,
+    /// 1007
+    NotUtf8,
+    /// 1009
+    TooLarge,
+    /// 1011
+    Internal,
+}
+
+impl CloseCode {
+    /// The number on the wire.
+    #[must_use]
+    pub const fn get(self) -> u16 {
+        match self {
+            Self::Normal => 1000,
+            Self::Protocol => 1002,
+            Self::NotUtf8 => 1007,
+            Self::TooLarge => 1009,
+            Self::Internal => 1011,
+        }
+    }
+}
+
+/// An operation that only a runtime can perform. Paths are absolute and UTF-8.
+///
+/// Operations on files work on handles, so that a rename between two of them cannot mix two files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Op {
+    /// Open a regular file for reading. Answer: [`Outcome::Opened`].
+    ///
+    /// With `under`, the file that was really opened (links resolved) must lie below that directory (links resolved),
+    /// or the answer is [`FailureKind::Outside`]: containment is part of opening, not a check before it.
+    Open {
+        /// The file.
+        path: String,
+        /// The directory that must contain it.
+        under: Option<String>,
+    },
+    /// Read up to `len` bytes (at most [`MAX_READ_BYTES`](crate::limits::MAX_READ_BYTES)) at `offset`.
+    /// Answer: [`Outcome::Bytes`]; fewer bytes than asked for are normal, none is the end of the file.
+    /// Reads of one handle are answered in the order they were asked.
+    Read {
+        /// The file.
+        handle: Handle,
+        /// Where to begin, in bytes.
+        offset: u64,
+        /// How many bytes at most.
+        len: usize,
+    },
+    /// Facts about what a path names now, links followed. Answer: [`Outcome::Facts`].
+    Stat {
+        /// The file or directory.
+        path: String,
+    },
+    /// Forget a handle. Answer: [`Outcome::Done`].
+    CloseFile {
+        /// The file.
+        handle: Handle,
+    },
+    /// The names in a directory, with facts (links followed), in any order; names that are not UTF-8 are left out.
+    /// Answer: [`Outcome::Listing`].
+    List {
+        /// The directory.
+        path: String,
+        /// How many names at most; the rest is left out and the listing says so.
+        max_names: usize,
+    },
+    /// Replace a file of our own state atomically, mode 0600; its directory is made if missing. Answer: [`Outcome::Done`].
+    Write {
+        /// The file.
+        path: String,
+        /// Its whole new content.
+        bytes: Bytes,
+    },
+    /// Append to a file of our own state, mode 0600, made if missing. Answer: [`Outcome::Done`].
+    Append {
+        /// The file.
+        path: String,
+        /// What comes at its end.
+        bytes: Bytes,
+    },
+    /// Run a program without a shell and without standard input; kill it at the deadline. Answer: [`Outcome::Ran`].
+    Run {
+        /// The program and its arguments.
+        argv: Vec<String>,
+        /// Killed after this long, and answered with [`FailureKind::TimedOut`].
+        within: Duration,
+        /// Bytes kept of each of its two outputs; the rest is read and dropped.
+        output_cap: usize,
+    },
+    /// Send one line over a fresh connection to a Unix socket, read one line back. Answer: [`Outcome::Answer`].
+    Call {
+        /// The socket.
+        socket: String,
+        /// The request, with its newline. Sent in one write right after connecting.
+        line: Bytes,
+        /// Given up after this long, and answered with [`FailureKind::TimedOut`].
+        within: Duration,
+        /// Bytes of the answer at most; a longer one is [`FailureKind::TooLarge`].
+        answer_cap: usize,
+    },
+}
+
+/// The answer to an [`Op`].
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub enum Outcome<'a> {
+    /// The file is open.
+    Opened {
+        /// Its handle.
+        handle: Handle,
+        /// What it is.
+        facts: Facts,
+    },
+    /// Bytes of a file.
+    Bytes {
+        /// The bytes; empty at the end of the file.
+        bytes: &'a [u8],
+        /// The size of the file right after the read.
+        size_now: u64,
+    },
+    /// Facts about a path.
+    Facts(Facts),
+    /// A directory.
+    Listing {
+        /// Its entries, in any order.
+        names: &'a [DirEntry],
+        /// Whether there were more than asked for.
+        truncated: bool,
+    },
+    /// A program ended by itself.
+    Ran {
+        /// Its exit code; `None` if a signal ended it.
+        exit: Option<i32>,
+        /// Its standard output, up to the cap.
+        stdout: &'a [u8],
+        /// Its standard error, up to the cap.
+        stderr: &'a [u8],
+    },
+    /// One line from a socket, without its newline.
+    Answer(&'a [u8]),
+    /// Done; there is nothing to say.
+    Done,
+    /// Not done.
+    Failed(Failure<'a>),
+}
+
+/// Why an operation was not done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Failure<'a> {
+    /// What the core can act on.
+    pub kind: FailureKind,
+    /// What a person can read, in the operating system's words.
+    pub text: &'a str,
+}
+
+/// The kinds of failure that the core tells apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FailureKind {
+    /// There is no such file, program or socket.
+    NotFound,
+    /// The operating system does not allow it.
+    Denied,
+    /// The file lies outside the directory that must contain it.
+    Outside,
+    /// It did not end in time.
+    TimedOut,
+    /// The socket is there and nobody answers on it, or the connection broke.
+    Unreachable,
+    /// The answer is longer than its cap.
+    TooLarge,
+    /// Anything else.
+    Other,
+}
+
+/// Facts about a file or directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Facts {
+    /// What it is.
+    pub kind: FileKind,
+    /// Which file it is, whatever its name.
+    pub identity: FileIdentity,
+    /// Its size in bytes.
+    pub size: u64,
+    /// When its content changed last.
+    pub modified: FileTime,
+}
+
+/// What a path names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+    /// A socket, a device, a pipe.
+    Other,
+}
+
+/// Device and inode number: two files with one identity are one file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileIdentity {
+    /// The device.
+    pub device: u64,
+    /// The file on it.
+    pub inode: u64,
+}
+
+/// A file's time stamp in nanoseconds since 1970. Compared for change and order, never with a clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct FileTime(pub i64);
+
+impl FileTime {
+    /// Milliseconds since 1970.
+    #[must_use]
+    pub const fn as_unix_millis(self) -> i64 {
+        self.0 / 1_000_000
+    }
+}
+
+/// One name in a directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DirEntry {
+    /// The name alone.
+    pub name: String,
+    /// What it names, links followed.
+    pub facts: Facts,
+}

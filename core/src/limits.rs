@@ -1,0 +1,111 @@
+//! Every bound of the core, once, with what a client sees when it is hit.
+
+use core::time::Duration;
+
+/// Entries in the newest page, and in an older page whose size was not asked for. More is `has_older:true`.
+pub const PAGE_ENTRIES: u64 = 150;
+
+/// Entries in an older page at most. A larger `limit` is clamped to this.
+pub const MAX_PAGE_ENTRIES: u64 = 500;
+
+/// Unicode scalar values of a message's or a thought's text. More is cut and `text_truncated` is set.
+pub const TEXT_CHARS: usize = 20_000;
+
+/// Unicode scalar values of a command. More is cut and `tool.command_truncated` is set.
+pub const COMMAND_CHARS: usize = 4_000;
+
+/// Unicode scalar values of a tool's output. More is cut and `result.truncated` is set.
+pub const OUTPUT_CHARS: usize = 4_000;
+
+/// Lines of a diff. More are cut and `tool.diff_truncated` or `result.truncated` is set.
+pub const DIFF_LINES: usize = 400;
+
+/// Unicode scalar values of a diff. More are cut and `tool.diff_truncated` or `result.truncated` is set.
+pub const DIFF_CHARS: usize = 12_000;
+
+/// Unicode scalar values of `tool.input_summary`, which is always one line.
+pub const SUMMARY_CHARS: usize = 200;
+
+/// Unicode scalar values of `tool.subtitle`, which is always one line.
+pub const SUBTITLE_CHARS: usize = 120;
+
+/// Bytes of one message from a WebSocket client. A longer one closes its socket with 1009.
+pub const MAX_MESSAGE_BYTES: usize = 4 * 1024;
+
+/// `load_older` requests of one client that wait. At this many its socket is not read until one is done.
+pub const MAX_WAITING_PAGES: usize = 8;
+
+/// Bytes that one read asks for at most.
+pub const MAX_READ_BYTES: usize = 256 * 1024;
+
+/// Bytes that a live tail or a page asks for at once: small, so that no client waits long for another.
+pub const PAGE_READ_BYTES: usize = 64 * 1024;
+
+/// Bytes already read that are read again and compared, to see that a file was rewritten.
+pub const OVERLAP_BYTES: usize = 4 * 1024;
+
+/// Bytes between two checkpoints of an index.
+pub const CHECKPOINT_BYTES: u64 = 64 * 1024;
+
+/// Bytes at the beginning and at the end of a file that decide the status of an upgrade.
+pub const PROBE_BYTES: usize = 64 * 1024;
+
+/// Bytes of newest live frames of one stream that are kept for all its clients.
+pub const RING_BYTES: usize = 1024 * 1024;
+
+/// Places where the next record is looked for in a torn line.
+pub const RESYNC_CANDIDATES: usize = 16;
+
+/// Sessions that a listing shows at most, newest first.
+pub const MAX_LISTED_SESSIONS: usize = 200;
+
+/// Names of one directory that are looked at.
+pub const MAX_DIRECTORY_NAMES: usize = 4_096;
+
+/// Files whose recorded directory is looked at when a pane has no session id, newest first.
+pub const MAX_PROBED_FILES: usize = 64;
+
+/// Bytes of one answer of herdr.
+pub const HERDR_ANSWER_BYTES: usize = 1024 * 1024;
+
+/// Exchanges that are open at once. One more is answered 503.
+pub const MAX_EXCHANGES: usize = 4_096;
+
+/// Time between two looks at a watched file.
+pub const FILE_POLL: Duration = Duration::from_millis(250);
+
+/// Time between two questions for a watched pane's session.
+pub const SESSION_POLL: Duration = Duration::from_secs(2);
+
+/// Time that one client request may spend on herdr, the fallback included. Clients give up at 5 s.
+pub const HERDR_BUDGET: Duration = Duration::from_secs(4);
+
+/// Part of [`HERDR_BUDGET`] that the socket gets before the command line is tried.
+pub const HERDR_SOCKET_BUDGET: Duration = Duration::from_secs(2);
+
+/// Time between two pings.
+pub const PING_EVERY: Duration = Duration::from_secs(20);
+
+/// A client from which nothing came for this long is closed.
+pub const SILENCE: Duration = Duration::from_secs(60);
+
+/// A client that took nothing for this long, while data waited for it, is closed.
+pub const STALL: Duration = Duration::from_secs(30);
+
+/// A stream is kept this long after its last client left.
+pub const STREAM_GRACE: Duration = Duration::from_secs(30);
+
+/// The bounds that a program may choose.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of one line. A longer one is a `parsed:false` entry that says how long it was. 64 MiB; at least 64 KiB.
+    pub line_bytes: usize,
+    /// Bytes that may wait for one client in the runtime's queue. 256 KiB.
+    pub window_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { line_bytes: 64 * 1024 * 1024, window_bytes: 256 * 1024 }
+    }
+}

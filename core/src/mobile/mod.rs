@@ -1,0 +1,1 @@
+//! The mobile contract: frames and rules of that contract only.

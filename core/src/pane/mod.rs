@@ -1,0 +1,1 @@
+//! From a pane to the transcript of its agent.

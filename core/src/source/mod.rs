@@ -1,0 +1,1 @@
+//! From the bytes of a growing file to its lines, and to a stream with a seq for every entry.
