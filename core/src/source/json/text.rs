@@ -1,0 +1,129 @@
+//! The characters of a JSON string, decoded one by one and never refused.
+
+/// Decodes what stands between the quotes of a JSON string.
+///
+/// What no JSON string may hold does not end it: a lone surrogate, a broken escape and bytes that are not UTF-8 become
+/// U+FFFD, a raw control character other than newline, carriage return and tab is dropped.
+#[derive(Debug, Clone)]
+pub struct Chars<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Chars<'a> {
+    /// The characters of a string that is written so between its quotes.
+    #[must_use]
+    pub const fn new(text: &'a [u8]) -> Self {
+        Self { rest: text }
+    }
+
+    /// Whether nothing but blanks is left.
+    #[must_use]
+    pub fn is_blank(&self) -> bool {
+        self.clone().all(char::is_whitespace)
+    }
+
+    /// Goes over blanks.
+    pub fn skip_blanks(&mut self) {
+        let mut look = self.clone();
+        while look.next().is_some_and(char::is_whitespace) {
+            *self = look.clone();
+        }
+    }
+
+    /// Goes over `prefix` if that comes next, and tells whether it did.
+    pub fn take_prefix(&mut self, prefix: &str) -> bool {
+        let mut look = self.clone();
+        if prefix.chars().all(|expected| look.next() == Some(expected)) {
+            *self = look;
+            return true;
+        }
+        false
+    }
+
+    fn escape(&mut self) -> char {
+        let Some((&kind, rest)) = self.rest.split_first() else { return char::REPLACEMENT_CHARACTER };
+        self.rest = rest;
+        match kind {
+            b'n' => '\n',
+            b't' => '\t',
+            b'r' => '\r',
+            b'b' => '\u{8}',
+            b'f' => '\u{c}',
+            b'"' | b'\\' | b'/' => char::from(kind),
+            b'u' => self.unicode(),
+            _ => char::REPLACEMENT_CHARACTER,
+        }
+    }
+
+    fn unicode(&mut self) -> char {
+        let Some(first) = self.hex() else { return char::REPLACEMENT_CHARACTER };
+        if let Some(plain) = char::from_u32(first) {
+            return plain;
+        }
+        let mut look = self.clone();
+        if (0xD800..0xDC00).contains(&first)
+            && let Some(after) = look.rest.strip_prefix(b"\\u")
+        {
+            look.rest = after;
+            if let Some(second) = look.hex().filter(|second| (0xDC00..0xE000).contains(second)) {
+                *self = look;
+                let joined = 0x1_0000 + ((first - 0xD800) << 10) + (second - 0xDC00);
+                return char::from_u32(joined).unwrap_or(char::REPLACEMENT_CHARACTER);
+            }
+        }
+        char::REPLACEMENT_CHARACTER
+    }
+
+    fn hex(&mut self) -> Option<u32> {
+        let (digits, rest) = self.rest.split_at_checked(4)?;
+        let mut number = 0;
+        for &digit in digits {
+            number = number * 16 + char::from(digit).to_digit(16)?;
+        }
+        self.rest = rest;
+        Some(number)
+    }
+
+    /// The next character of more than one byte.
+    fn wide(&mut self) -> char {
+        let head = self.rest.get(..4).unwrap_or(self.rest);
+        let (found, len) = match core::str::from_utf8(head) {
+            Ok(text) => first(text),
+            Err(error) => match head.get(..error.valid_up_to()).and_then(|valid| core::str::from_utf8(valid).ok()) {
+                Some(valid) if !valid.is_empty() => first(valid),
+                _ => (char::REPLACEMENT_CHARACTER, error.error_len().unwrap_or(head.len())),
+            },
+        };
+        self.rest = self.rest.get(len..).unwrap_or_default();
+        found
+    }
+}
+
+impl Iterator for Chars<'_> {
+    type Item = char;
+
+    fn next(&mut self) -> Option<char> {
+        loop {
+            let (&byte, rest) = self.rest.split_first()?;
+            match byte {
+                b'\\' => {
+                    self.rest = rest;
+                    return Some(self.escape());
+                }
+                b'\n' | b'\r' | b'\t' => {}
+                0..0x20 | 0x7f => {
+                    self.rest = rest;
+                    continue;
+                }
+                0x80.. => return Some(self.wide()),
+                _ => {}
+            }
+            self.rest = rest;
+            return Some(char::from(byte));
+        }
+    }
+}
+
+fn first(text: &str) -> (char, usize) {
+    text.chars().next().map_or((char::REPLACEMENT_CHARACTER, 1), |found| (found, found.len_utf8()))
+}
