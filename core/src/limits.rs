@@ -68,6 +68,18 @@ pub const MAX_PROBED_FILES: usize = 64;
 /// Bytes of one answer of herdr.
 pub const HERDR_ANSWER_BYTES: usize = 1024 * 1024;
 
+/// Unicode scalar values of what herdr said that a 502 repeats. More is cut and ends in `…`.
+pub const HERDR_ERROR_CHARS: usize = 4_000;
+
+/// Bytes of a pane's name that herdr is asked for. A longer one is answered 404 without asking.
+pub const MAX_PANE_ID_BYTES: usize = 512;
+
+/// Bytes of a session id that is looked for on disk. A longer one names no file.
+pub const MAX_SESSION_ID_BYTES: usize = 128;
+
+/// Questions about directories and files that one search has open at once.
+pub const MAX_SEARCH_OPS: usize = 32;
+
 /// Exchanges that are open at once. One more is answered 503.
 pub const MAX_EXCHANGES: usize = 4_096;
 

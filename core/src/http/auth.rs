@@ -1,7 +1,13 @@
 //! Tokens: kept as digests, compared in constant time.
 
+use alloc::string::String;
+
 use sha2::{Digest as _, Sha256};
-use subtle::ConstantTimeEq as _;
+use subtle::{Choice, ConstantTimeEq as _};
+
+use super::guard::header;
+use super::target::Target;
+use crate::io::Request;
 
 /// The SHA-256 digest of a token. The token itself is not kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,5 +24,86 @@ impl TokenDigest {
     #[must_use]
     pub fn matches(&self, token: &str) -> bool {
         self.0.ct_eq(&Self::of(token).0).into()
+    }
+}
+
+/// Whether the request brings one of the tokens: in `Authorization: Bearer`, or else in `?token=`.
+///
+/// A bearer header that is there decides alone: a right query does not rescue a wrong header.
+#[must_use]
+pub fn is_authorized(request: &Request<'_>, target: &Target<'_>, tokens: &[TokenDigest]) -> bool {
+    let Some(token) = bearer(request).map_or_else(|| target.filled("token"), Presented::into_text) else {
+        return false;
+    };
+    let presented = TokenDigest::of(&token);
+    tokens.iter().fold(Choice::from(0), |any, known| any | known.0.ct_eq(&presented.0)).into()
+}
+
+/// What a bearer header presents: text, or bytes that no token consists of.
+struct Presented<'a>(&'a [u8]);
+
+impl Presented<'_> {
+    fn into_text(self) -> Option<String> {
+        let text = core::str::from_utf8(self.0).ok()?.trim();
+        (!text.is_empty()).then(|| text.into())
+    }
+}
+
+fn bearer<'a>(request: &Request<'a>) -> Option<Presented<'a>> {
+    const SCHEME: &[u8] = b"Bearer ";
+    let value = header(request, "authorization")?;
+    let (scheme, token) = value.split_at_checked(SCHEME.len())?;
+    scheme.eq_ignore_ascii_case(SCHEME).then_some(Presented(token))
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::super::tests::{TOKEN, request};
+    use super::{Target, TokenDigest, is_authorized};
+
+    const RIGHT: (&str, &[u8]) = ("Authorization", b"Bearer sesame-opens");
+    const WRONG: (&str, &[u8]) = ("authorization", b"Bearer nope");
+
+    fn passes(target: &str, headers: &[(&str, &[u8])]) -> bool {
+        let tokens = vec![TokenDigest::of("another"), TokenDigest::of(TOKEN)];
+        is_authorized(&request("GET", target, headers), &Target::parse(target), &tokens)
+    }
+
+    #[test]
+    fn a_digest_knows_its_token() {
+        assert!(TokenDigest::of(TOKEN).matches(TOKEN));
+        assert!(!TokenDigest::of(TOKEN).matches("sesame-open"));
+        assert!(!TokenDigest::of(TOKEN).matches(""));
+    }
+
+    #[test]
+    fn header_or_query_opens() {
+        assert!(passes("/info", &[RIGHT]));
+        assert!(passes("/info", &[("authorization", b"bearer  another ")]));
+        assert!(passes("/info?token=sesame%2Dopens", &[]));
+        assert!(!passes("/info", &[]));
+        assert!(!passes("/info?token=", &[]));
+        assert!(!passes("/info?token=nope&token=sesame-opens", &[]));
+    }
+
+    #[test]
+    fn a_wrong_header_is_not_rescued_by_a_right_query() {
+        assert!(!passes("/info?token=sesame-opens", &[WRONG]));
+        assert!(!passes("/info?token=sesame-opens", &[("authorization", b"Bearer \xff")]));
+        assert!(!passes("/info?token=sesame-opens", &[("authorization", b"Bearer ")]));
+        assert!(passes("/info?token=nope", &[RIGHT]));
+    }
+
+    #[test]
+    fn another_scheme_is_no_token() {
+        assert!(passes("/info?token=sesame-opens", &[("authorization", b"Basic c2VzYW1l")]));
+        assert!(!passes("/info", &[("authorization", b"sesame-opens")]));
+    }
+
+    #[test]
+    fn without_tokens_nothing_opens() {
+        assert!(!is_authorized(&request("GET", "/", &[RIGHT]), &Target::parse("/"), &[]));
     }
 }

@@ -1,3 +1,45 @@
 //! The view of one HTTP request: routes, token, guards and error bodies.
 
+pub mod answer;
 pub mod auth;
+pub mod guard;
+pub mod info;
+pub mod route;
+pub mod target;
+
+pub use answer::{Answer, Manner, Refusal};
+pub use route::{Call, Routed, TranscriptCall, route};
+
+#[cfg(test)]
+mod tests {
+    //! What the tests of this folder share.
+
+    use alloc::string::String;
+    use alloc::vec;
+
+    use super::auth::TokenDigest;
+    use crate::config::{Config, Demo, Herdr, HerdrMode, Roots};
+    use crate::io::Request;
+    use crate::limits::Limits;
+
+    pub(super) const TOKEN: &str = "sesame-opens";
+
+    pub(super) fn config() -> Config {
+        Config {
+            version: "0.1.0".into(),
+            own_names: vec![],
+            allow_hosts: vec![],
+            allow_origins: vec![],
+            tokens: vec![TokenDigest::of(TOKEN)],
+            roots: Roots { claude: "/home/u/.claude".into() },
+            state_dir: "/home/u/.local/state/panewire".into(),
+            herdr: Herdr { mode: HerdrMode::Off, socket: None, program: String::from("herdr") },
+            demo: Demo::Auto,
+            limits: Limits::default(),
+        }
+    }
+
+    pub(super) fn request<'a>(method: &'a str, target: &'a str, headers: &'a [(&'a str, &'a [u8])]) -> Request<'a> {
+        Request { method, target, headers, upgrade: false }
+    }
+}

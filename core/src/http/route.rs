@@ -1,0 +1,119 @@
+//! From a request to the call it makes, or to the refusal it gets.
+
+use alloc::string::String;
+
+use super::answer::{Manner, Refusal};
+use super::auth;
+use super::guard;
+use super::target::Target;
+use crate::config::Config;
+use crate::ids::PaneId;
+use crate::io::Request;
+
+/// A call, and what its answer must respect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Routed {
+    /// What is wanted.
+    pub call: Call,
+    /// How every answer to it is made.
+    pub manner: Manner,
+}
+
+/// What a request wants.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Call {
+    /// `GET /healthz`: `ok`.
+    Healthz,
+    /// `GET /info`: [`Info`](super::info::Info).
+    Info,
+    /// `GET /panes`: the listing.
+    Panes,
+    /// `GET` or WebSocket `/agent-transcript`.
+    Transcript(TranscriptCall),
+    /// A browser asks before it calls across origins: 204, everything is in the headers of the manner.
+    Preflight,
+}
+
+/// A call for a transcript.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TranscriptCall {
+    /// Whose.
+    pub pane: PaneId,
+    /// `?subagent=`: the conversation of a child instead of the session's own.
+    pub subagent: Option<String>,
+    /// `?probe=1`: only whether there is one.
+    pub probe: bool,
+    /// Whether the request is a WebSocket upgrade.
+    pub upgrade: bool,
+}
+
+/// Decides what a request wants: first who may ask from where, then whether there is such an endpoint, then the token,
+/// then the parameters.
+///
+/// # Errors
+/// The refusal to answer with: 400, 401, 403, 404 or 405.
+pub fn route(request: &Request<'_>, config: &Config) -> Result<Routed, Refusal> {
+    let mut manner = guard::check(request, config)?;
+    let target = Target::parse(request.target);
+    let Some(endpoint) = Endpoint::at(target.path()) else {
+        return Err(Refusal::new(404, NO_SUCH_ENDPOINT, &manner));
+    };
+    match request.method {
+        "GET" | "HEAD" => {}
+        "OPTIONS" if guard::header(request, "access-control-request-method").is_some() => {
+            let headers = guard::preflight(request, &manner);
+            manner.headers.extend(headers);
+            return Ok(Routed { call: Call::Preflight, manner });
+        }
+        _ => return Err(Refusal::new(405, "use GET", &manner).with_header("allow", "GET, HEAD")),
+    }
+    if endpoint == Endpoint::Healthz {
+        return Ok(Routed { call: Call::Healthz, manner });
+    }
+    if !auth::is_authorized(request, &target, &config.tokens) {
+        return Err(Refusal::new(401, "unauthorized", &manner).with_header("www-authenticate", "Bearer"));
+    }
+    let call = match endpoint {
+        Endpoint::Healthz => Call::Healthz,
+        Endpoint::Info => Call::Info,
+        Endpoint::Panes => Call::Panes,
+        Endpoint::Transcript => {
+            let Some(pane) = target.filled("pane") else {
+                return Err(Refusal::new(400, "want ?pane=<pane_id>", &manner));
+            };
+            Call::Transcript(TranscriptCall {
+                pane: PaneId(pane),
+                subagent: target.filled("subagent"),
+                probe: target.first("probe").as_deref() == Some("1"),
+                upgrade: request.upgrade,
+            })
+        }
+    };
+    Ok(Routed { call, manner })
+}
+
+const NO_SUCH_ENDPOINT: &str =
+    "no such endpoint: there are GET /healthz, GET /info, GET /panes and WebSocket /agent-transcript?pane=<pane_id>";
+
+#[derive(Clone, Copy, PartialEq)]
+enum Endpoint {
+    Healthz,
+    Info,
+    Panes,
+    Transcript,
+}
+
+impl Endpoint {
+    fn at(path: &str) -> Option<Self> {
+        match path {
+            "/healthz" => Some(Self::Healthz),
+            "/info" => Some(Self::Info),
+            "/panes" => Some(Self::Panes),
+            "/agent-transcript" => Some(Self::Transcript),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

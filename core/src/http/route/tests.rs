@@ -1,0 +1,117 @@
+use alloc::string::{String, ToString as _};
+use alloc::vec;
+
+use super::super::tests::{TOKEN, config, request};
+use super::super::{Answer, Refusal};
+use super::{Call, TranscriptCall, route};
+use crate::ids::PaneId;
+
+const HOST: (&str, &[u8]) = ("host", b"localhost:8787");
+const BEARER: (&str, &[u8]) = ("authorization", b"Bearer sesame-opens");
+
+fn call(method: &str, target: &str, headers: &[(&str, &[u8])]) -> Result<Call, Refusal> {
+    route(&request(method, target, headers), &config()).map(|routed| routed.call)
+}
+
+fn refusal(method: &str, target: &str, headers: &[(&str, &[u8])]) -> (u16, String) {
+    let refusal = call(method, target, headers).unwrap_err();
+    (refusal.status, refusal.body)
+}
+
+#[test]
+fn health_needs_no_token() {
+    assert_eq!(call("GET", "/healthz", &[HOST]), Ok(Call::Healthz));
+    assert_eq!(call("HEAD", "/healthz?x=1", &[HOST]), Ok(Call::Healthz));
+}
+
+#[test]
+fn everything_else_does() {
+    for target in ["/info", "/panes", "/agent-transcript"] {
+        assert_eq!(refusal("GET", target, &[HOST]), (401, "unauthorized".to_string()), "{target}");
+    }
+    assert_eq!(call("GET", "/info", &[HOST, BEARER]), Ok(Call::Info));
+    assert_eq!(call("GET", &["/panes?token=", TOKEN].concat(), &[HOST]), Ok(Call::Panes));
+}
+
+#[test]
+fn a_transcript_call_is_read_from_the_query() {
+    let wanted = Call::Transcript(TranscriptCall {
+        pane: PaneId::from("claude:dir:/home/u/a b"),
+        subagent: Some("a3979c6700530d9fe".to_string()),
+        probe: true,
+        upgrade: false,
+    });
+    let target = "/agent-transcript?pane=claude:dir:%2Fhome/u/a+b&subagent=a3979c6700530d9fe&probe=1";
+    assert_eq!(call("GET", target, &[HOST, BEARER]), Ok(wanted));
+}
+
+#[test]
+fn an_upgrade_is_a_transcript_call_like_any_other() {
+    let headers = [HOST, BEARER];
+    let mut request = request("GET", "/agent-transcript?pane=w1:p1", &headers);
+    request.upgrade = true;
+    let wanted = TranscriptCall { pane: PaneId::from("w1:p1"), subagent: None, probe: false, upgrade: true };
+    assert_eq!(route(&request, &config()).unwrap().call, Call::Transcript(wanted));
+}
+
+#[test]
+fn the_pane_comes_after_the_token() {
+    assert_eq!(refusal("GET", "/agent-transcript?pane=", &[HOST, BEARER]), (400, "want ?pane=<pane_id>".to_string()));
+    assert_eq!(refusal("GET", "/agent-transcript?token=wrong", &[HOST]), (401, "unauthorized".to_string()));
+}
+
+#[test]
+fn the_guard_comes_before_everything() {
+    assert_eq!(refusal("GET", "/nowhere", &[("host", b"evil.example"), BEARER]).0, 403);
+}
+
+#[test]
+fn an_unknown_path_is_told_which_there_are() {
+    let (status, body) = refusal("GET", "/snapshot?token=secret", &[HOST]);
+    assert_eq!(status, 404);
+    assert_eq!(
+        body,
+        "no such endpoint: there are GET /healthz, GET /info, GET /panes and WebSocket /agent-transcript?pane=<pane_id>"
+    );
+}
+
+#[test]
+fn a_wrong_method_is_told_the_right_one() {
+    let refusal = call("POST", "/panes", &[HOST, BEARER]).unwrap_err();
+    assert_eq!((refusal.status, refusal.body.as_str()), (405, "use GET"));
+    assert_eq!(refusal.headers, vec![("allow", "GET, HEAD".to_string())]);
+    assert_eq!(call("OPTIONS", "/panes", &[HOST]).unwrap_err().status, 405);
+}
+
+#[test]
+fn a_preflight_needs_no_token_and_names_the_origin() {
+    let mut config = config();
+    config.allow_origins = vec!["https://app.example".into()];
+    let headers =
+        [HOST, ("origin", b"https://app.example".as_slice()), ("access-control-request-method", b"GET".as_slice())];
+    let routed = route(&request("OPTIONS", "/panes", &headers), &config).unwrap();
+    assert_eq!(routed.call, Call::Preflight);
+    let answer = Answer::empty(204, &routed.manner);
+    assert!(answer.head.headers.contains(&("access-control-allow-origin", "https://app.example".to_string())));
+    assert!(answer.head.headers.contains(&("access-control-allow-headers", "authorization".to_string())));
+}
+
+#[test]
+fn a_head_request_keeps_its_body_here() {
+    assert!(route(&request("HEAD", "/info", &[HOST, BEARER]), &config()).unwrap().manner.head_only);
+    let refusal = call("HEAD", "/nowhere", &[HOST]).unwrap_err();
+    assert!(Answer::from(refusal).body.is_empty());
+}
+
+#[test]
+fn no_refusal_repeats_a_token() {
+    let guess = "tr0ub4dor-and-3";
+    for target in ["/info", "/agent-transcript", "/nowhere", "/panes"] {
+        let target = [target, "?token=", guess].concat();
+        for method in ["GET", "POST", "HEAD"] {
+            let answer = Answer::from(call(method, &target, &[HOST]).unwrap_err());
+            let whole = alloc::format!("{:?}{:?}", answer.head, answer.body);
+            assert!(!whole.contains(guess), "{method} {target}");
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! Asking herdr: by its socket where one answers, by its command line otherwise, within one budget.
+//!
+//! ```text
+//!            socket: Op::Call ──answer──────────────────────────────▶ result
+//!  question ┤   │ no socket, nobody there, silence, not our dialect
+//!           └─ command line: Op::Run ──output, error, deadline──────▶ result
+//! ```
+
+mod agent;
+mod answer;
+
+use alloc::boxed::Box;
+use alloc::string::{String, ToString as _};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use bytes::Bytes;
+use serde_json::json;
+
+pub use agent::{PaneAgent, SessionKind, SessionRef};
+
+use answer::Verdict;
+
+use crate::config::{Herdr, HerdrMode};
+use crate::ids::PaneId;
+use crate::io::{FailureKind, Op, Outcome};
+use crate::limits;
+use crate::machine::{Asks, Machine, Tag};
+use crate::time::{Instant, Now};
+
+/// What herdr can be asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Question {
+    /// The agent of one pane.
+    Agent(PaneId),
+    /// The agents of all panes.
+    Agents,
+}
+
+/// What herdr said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reply {
+    /// To [`Question::Agent`].
+    Agent(Box<PaneAgent>),
+    /// To [`Question::Agents`], in herdr's order.
+    Agents(Vec<PaneAgent>),
+}
+
+/// Why there is no reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HerdrError {
+    /// herdr answered: no such pane, or no agent in it.
+    NoSuchAgent,
+    /// There is no herdr here, or it is not to be asked.
+    Absent,
+    /// The question failed. The whole text for people: `herdr agent get w1:p1: timed out after 4s`.
+    Failed(String),
+}
+
+/// One question to herdr.
+#[derive(Debug)]
+pub struct HerdrAsk {
+    question: Question,
+    config: Herdr,
+    deadline: Instant,
+    stage: Stage,
+    /// What the socket said, if the command line is asked after it.
+    socket_said: Option<String>,
+    asks: Asks,
+    result: Option<Result<Reply, HerdrError>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Socket(Tag),
+    Cli(Tag),
+    Done,
+}
+
+impl HerdrAsk {
+    /// Asks `question`, with a budget of [`HERDR_BUDGET`](limits::HERDR_BUDGET) from now on.
+    #[must_use]
+    pub fn new(now: Now, config: &Herdr, question: Question) -> Self {
+        Self::until(now, now.mono.plus(limits::HERDR_BUDGET), config, question)
+    }
+
+    /// Asks `question` within a budget that has begun before: several questions of one client request share one.
+    #[must_use]
+    pub fn until(now: Now, deadline: Instant, config: &Herdr, question: Question) -> Self {
+        let mut ask = Self {
+            question,
+            config: config.clone(),
+            deadline,
+            stage: Stage::Done,
+            socket_said: None,
+            asks: Asks::default(),
+            result: None,
+        };
+        match (config.mode, &config.socket) {
+            (HerdrMode::Off, _) => ask.fail(HerdrError::Absent),
+            _ if !ask.question.is_askable() => ask.fail(HerdrError::NoSuchAgent),
+            (HerdrMode::Auto | HerdrMode::Socket, Some(socket)) => ask.call(now, socket.clone()),
+            (HerdrMode::Socket, None) => ask.fail_with("no socket is known: name one with --herdr-socket"),
+            (HerdrMode::Auto | HerdrMode::Cli, _) => ask.run(now),
+        }
+        ask
+    }
+
+    /// The result, once.
+    pub fn take_result(&mut self) -> Option<Result<Reply, HerdrError>> {
+        self.result.take()
+    }
+
+    fn call(&mut self, now: Now, socket: String) {
+        let left = self.deadline.since(now.mono);
+        let within = if self.config.mode == HerdrMode::Auto { left.min(limits::HERDR_SOCKET_BUDGET) } else { left };
+        if within.is_zero() {
+            return self.time_out();
+        }
+        let line = self.question.socket_line();
+        let answer_cap = limits::HERDR_ANSWER_BYTES;
+        self.stage = Stage::Socket(self.asks.ask(Op::Call { socket, line, within, answer_cap }));
+    }
+
+    fn run(&mut self, now: Now) {
+        let within = self.deadline.since(now.mono);
+        if within.is_zero() {
+            return self.time_out();
+        }
+        let mut argv = vec![self.config.program.clone()];
+        argv.extend(self.question.arguments());
+        self.stage = Stage::Cli(self.asks.ask(Op::Run { argv, within, output_cap: limits::HERDR_ANSWER_BYTES }));
+    }
+
+    fn handle_socket(&mut self, now: Now, outcome: Outcome<'_>) {
+        let verdict = match outcome {
+            Outcome::Answer(line) => answer::of_socket(&self.question, line),
+            Outcome::Failed(failure) if failure.kind == FailureKind::NotFound => Verdict::OtherWay(None),
+            Outcome::Failed(failure) if failure.kind == FailureKind::TimedOut => {
+                let is_part = self.config.mode == HerdrMode::Auto;
+                let spent = if is_part { limits::HERDR_SOCKET_BUDGET } else { limits::HERDR_BUDGET };
+                Verdict::OtherWay(Some(timed_out(spent)))
+            }
+            Outcome::Failed(failure) => Verdict::OtherWay(Some(failure.text.to_string())),
+            _ => Verdict::OtherWay(Some(answer::UNEXPECTED.to_string())),
+        };
+        match verdict {
+            Verdict::Reply(reply) => self.finish(Ok(reply)),
+            Verdict::NoSuchAgent => self.fail(HerdrError::NoSuchAgent),
+            Verdict::Failed(text) => self.fail_with(&text),
+            Verdict::OtherWay(said) if self.config.mode == HerdrMode::Auto => {
+                self.socket_said = said;
+                self.run(now);
+            }
+            Verdict::OtherWay(said) => self.fail_with(said.as_deref().unwrap_or("the socket is not there")),
+        }
+    }
+
+    fn handle_cli(&mut self, outcome: Outcome<'_>) {
+        match outcome {
+            Outcome::Ran { exit, stdout, stderr } => match answer::of_cli(&self.question, exit, stdout, stderr) {
+                Verdict::Reply(reply) => self.finish(Ok(reply)),
+                Verdict::NoSuchAgent => self.fail(HerdrError::NoSuchAgent),
+                Verdict::Failed(text) => self.fail_with(&text),
+                Verdict::OtherWay(said) => self.fail_with(said.as_deref().unwrap_or(answer::UNEXPECTED)),
+            },
+            Outcome::Failed(failure) if failure.kind == FailureKind::TimedOut => self.time_out(),
+            Outcome::Failed(failure)
+                if failure.kind == FailureKind::NotFound && self.config.mode == HerdrMode::Auto =>
+            {
+                match self.socket_said.take() {
+                    Some(said) => self.fail_with(&said),
+                    None => self.fail(HerdrError::Absent),
+                }
+            }
+            Outcome::Failed(failure) => self.fail_with(failure.text),
+            _ => self.fail_with(answer::UNEXPECTED),
+        }
+    }
+
+    fn time_out(&mut self) {
+        self.fail_with(&timed_out(limits::HERDR_BUDGET));
+    }
+
+    fn fail_with(&mut self, why: &str) {
+        let mut text = String::from("herdr");
+        for argument in self.question.arguments() {
+            text.push(' ');
+            text.push_str(&argument);
+        }
+        text.push_str(": ");
+        text.push_str(&answer::shortened(why));
+        self.fail(HerdrError::Failed(text));
+    }
+
+    fn fail(&mut self, error: HerdrError) {
+        self.finish(Err(error));
+    }
+
+    fn finish(&mut self, result: Result<Reply, HerdrError>) {
+        self.stage = Stage::Done;
+        self.result = Some(result);
+    }
+}
+
+impl Machine for HerdrAsk {
+    fn poll_op(&mut self) -> Option<(Tag, Op)> {
+        self.asks.take()
+    }
+
+    fn handle_outcome(&mut self, now: Now, tag: Tag, outcome: Outcome<'_>) {
+        match self.stage {
+            Stage::Socket(asked) if asked == tag => self.handle_socket(now, outcome),
+            Stage::Cli(asked) if asked == tag => self.handle_cli(outcome),
+            _ => {}
+        }
+    }
+}
+
+impl Question {
+    /// Whether this could be the name of anything. What could not be must not reach a command line: there a leading `-`
+    /// is an option, and a NUL cannot be passed at all.
+    fn is_askable(&self) -> bool {
+        let Self::Agent(pane) = self else { return true };
+        let name = pane.as_str();
+        !name.is_empty()
+            && name.len() <= limits::MAX_PANE_ID_BYTES
+            && !name.starts_with('-')
+            && !name.chars().any(char::is_control)
+    }
+
+    fn arguments(&self) -> Vec<String> {
+        match self {
+            Self::Agent(pane) => vec!["agent".into(), "get".into(), pane.0.clone()],
+            Self::Agents => vec!["agent".into(), "list".into()],
+        }
+    }
+
+    fn socket_line(&self) -> Bytes {
+        let request = match self {
+            Self::Agent(pane) => {
+                json!({"id": "panewire", "method": "agent.get", "params": {"target": pane.as_str()}})
+            }
+            Self::Agents => json!({"id": "panewire", "method": "agent.list", "params": {}}),
+        };
+        let mut line = request.to_string();
+        line.push('\n');
+        line.into()
+    }
+}
+
+fn timed_out(after: Duration) -> String {
+    alloc::format!("timed out after {}s", after.as_secs())
+}
+
+#[cfg(test)]
+mod tests;
