@@ -20,6 +20,7 @@ pub mod mobile;
 pub mod pane;
 pub mod source;
 pub mod time;
+mod timers;
 
 pub use bridge::{Bridge, Misuse};
 pub use config::Config;

@@ -53,6 +53,12 @@ pub const PROBE_BYTES: usize = 64 * 1024;
 /// Bytes of newest live frames of one stream that are kept for all its clients.
 pub const RING_BYTES: usize = 1024 * 1024;
 
+/// Files that were seen rewritten and are not followed any more, of which the count is remembered.
+pub const MAX_REMEMBERED_REWRITES: usize = 1_024;
+
+/// Clients that are served in one call before the core yields with [`Why::More`](crate::io::Why::More).
+pub const CLIENTS_PER_CALL: usize = 64;
+
 /// Places where the next record is looked for in a torn line.
 pub const RESYNC_CANDIDATES: usize = 16;
 

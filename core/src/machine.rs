@@ -42,6 +42,11 @@ impl Asks {
         self.queue.pop_front()
     }
 
+    /// Forgets the operations that were not taken. Their tags are not used again.
+    pub fn clear(&mut self) {
+        self.queue.clear();
+    }
+
     /// Whether none waits to be taken.
     #[must_use]
     pub fn is_empty(&self) -> bool {

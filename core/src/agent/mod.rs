@@ -2,8 +2,11 @@
 
 pub mod claude;
 
+use alloc::boxed::Box;
 use alloc::string::String;
+use core::fmt;
 
+use self::claude::{ClaudeReader, Selection};
 use crate::entry::Entry;
 use crate::limits;
 
@@ -53,7 +56,7 @@ impl Caps {
 }
 
 /// Turns the lines of one kind of transcript into entries, in two depths that agree on every line, broken ones included.
-pub trait Reader {
+pub trait Reader: fmt::Debug + Send {
     /// How many entries the line makes, without building them.
     fn count(&self, line: &Line<'_>) -> u64;
 
@@ -96,6 +99,14 @@ impl AgentKind {
     pub const fn label(self) -> &'static str {
         match self {
             Self::Claude => "claude",
+        }
+    }
+
+    /// The reader of its main transcripts.
+    #[must_use]
+    pub fn reader(self) -> Box<dyn Reader> {
+        match self {
+            Self::Claude => Box::new(ClaudeReader { selection: Selection::Main }),
         }
     }
 }

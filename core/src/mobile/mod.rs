@@ -1,1 +1,9 @@
-//! The mobile contract: frames and rules of that contract only.
+//! The mobile contract: the frames and rules of that contract only.
+
+pub mod client;
+pub mod control;
+pub mod frames;
+mod liveness;
+
+/// The wire version that `hello` and `GET /info` name.
+pub const PROTOCOL: u32 = 5;

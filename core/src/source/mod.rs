@@ -1,4 +1,9 @@
 //! From the bytes of a growing file to its lines, and to a stream with a seq for every entry.
 
+pub mod follow;
+pub mod index;
 pub mod json;
+pub mod lines;
+pub mod page;
 pub mod records;
+pub mod ring;

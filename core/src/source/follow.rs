@@ -1,0 +1,417 @@
+//! The follower of one stream: opens its file, counts what is there, reads what comes, and sees when it was rewritten.
+//!
+//! ```text
+//!              begin                     counted to the end
+//!   New ─────────────────▶ Counting ─────────────────────────▶ Live ──┐ poll: stat, read what is new
+//!    │ first open or read     ▲  │ file missing: nothing yet   ▲ │ ◀──┘
+//!    ▼ fails                  │  └─────────────────────────────┘ │
+//!   Failed                    └──────────────────────────────────┘
+//!                               truncated, replaced or rewritten; or looked at again after a pause
+//! ```
+//!
+//! Every read begins a little before what was already read and compares. Where the bytes differ, the file is no longer
+//! the one that was counted, and everything begins anew. An edit of equal size somewhere in the middle is not seen.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+use core::ops::ControlFlow;
+
+use crate::agent::{Caps, Line, Reader};
+use crate::entry::Entry;
+use crate::ids::{Handle, Seq};
+use crate::io::{Facts, Failure, FailureKind, FileIdentity, FileKind, FileTime, Op, Outcome};
+use crate::limits::{MAX_READ_BYTES, OVERLAP_BYTES, PAGE_READ_BYTES};
+use crate::machine::{Asks, Machine, Tag};
+use crate::source::index::SeqIndex;
+use crate::source::lines::LineSplitter;
+use crate::source::records;
+use crate::time::Now;
+
+/// Where a stream's bytes are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// The file.
+    pub path: String,
+    /// The directory that must contain it.
+    pub under: String,
+}
+
+/// What a follower has to tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// Everything that is there was counted: the stream can be served. Comes once after the start, after each
+    /// [`Rewritten`](Self::Rewritten), and after each [`Follower::refresh`].
+    Ready,
+    /// The stream has one more entry.
+    Entry(Seq, Box<Entry>),
+    /// The file is another one than was counted. Nothing that was read of it holds any more.
+    Rewritten,
+    /// It cannot be read at all; the text is the operating system's.
+    Failed(String),
+}
+
+/// Follows one file, whoever watches it.
+#[derive(Debug)]
+pub struct Follower {
+    source: Source,
+    reader: Box<dyn Reader>,
+    line_bytes: usize,
+    phase: Phase,
+    asks: Asks,
+    pending: Option<(Tag, Pending)>,
+    file: Option<OpenFile>,
+    lines: LineSplitter,
+    index: SeqIndex,
+    /// The first bytes of the file, up to [`OVERLAP_BYTES`].
+    head: Vec<u8>,
+    /// The last bytes before [`LineSplitter::end`], up to [`OVERLAP_BYTES`].
+    overlap: Vec<u8>,
+    rewrites: u32,
+    /// Whether it was ready once: from then on a failure is a passing trouble.
+    served: bool,
+    events: VecDeque<Event>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    New,
+    Counting,
+    Live,
+    Failed,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pending {
+    Open,
+    Stat,
+    Read,
+    /// The end of what was read is looked at again, because the file was touched at that time.
+    CheckEnd(FileTime),
+    /// The same for its beginning.
+    CheckHead(FileTime),
+}
+
+#[derive(Debug, Clone, Copy)]
+struct OpenFile {
+    handle: Handle,
+    identity: FileIdentity,
+    /// The modification time at which everything read so far was known to hold.
+    modified: FileTime,
+}
+
+impl Follower {
+    /// A follower that has done nothing yet; `rewrites` is how often this file was seen rewritten before.
+    #[must_use]
+    pub fn new(source: Source, reader: Box<dyn Reader>, line_bytes: usize, rewrites: u32) -> Self {
+        Self {
+            source,
+            reader,
+            line_bytes,
+            phase: Phase::New,
+            asks: Asks::default(),
+            pending: None,
+            file: None,
+            lines: LineSplitter::new(0, line_bytes),
+            index: SeqIndex::default(),
+            head: Vec::new(),
+            overlap: Vec::new(),
+            rewrites,
+            served: false,
+            events: VecDeque::new(),
+        }
+    }
+
+    /// Starts: opens the file and counts it. A file that is not there yet is an empty stream.
+    pub fn begin(&mut self) {
+        if self.phase == Phase::New {
+            self.phase = Phase::Counting;
+            self.ask_open();
+        }
+    }
+
+    /// Looks whether there is something new. Does nothing while it is still busy with the last look.
+    pub fn poll(&mut self) {
+        if self.pending.is_some() {
+            return;
+        }
+        match (self.phase, &self.file) {
+            (Phase::New | Phase::Failed, _) => {}
+            (_, None) => self.ask_open(),
+            (Phase::Counting, Some(_)) => self.ask_read(),
+            (Phase::Live, Some(_)) => {
+                let path = self.source.path.clone();
+                self.ask(Pending::Stat, Op::Stat { path });
+            }
+        }
+    }
+
+    /// Catches up after a time without polls; [`Event::Ready`] follows.
+    pub fn refresh(&mut self) {
+        if self.phase == Phase::Live {
+            self.poll();
+            self.phase = Phase::Counting;
+        }
+    }
+
+    /// Gives the file back. The follower is of no use afterwards.
+    pub fn close(&mut self) {
+        self.phase = Phase::Failed;
+        self.pending = None;
+        self.close_file();
+    }
+
+    /// Takes the oldest event.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// Whether everything that is there was counted.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.phase == Phase::Live
+    }
+
+    /// The index of the stream, for pages.
+    #[must_use]
+    pub const fn index(&self) -> &SeqIndex {
+        &self.index
+    }
+
+    /// The open file, for pages.
+    #[must_use]
+    pub fn handle(&self) -> Option<Handle> {
+        self.file.map(|file| file.handle)
+    }
+
+    /// The reader of its lines, for pages.
+    #[must_use]
+    pub fn reader(&self) -> &dyn Reader {
+        &*self.reader
+    }
+
+    /// The cap of a line in bytes, for pages.
+    #[must_use]
+    pub const fn line_bytes(&self) -> usize {
+        self.line_bytes
+    }
+
+    /// Where the bytes are.
+    #[must_use]
+    pub const fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// How often the file was seen truncated, replaced or rewritten.
+    #[must_use]
+    pub const fn rewrites(&self) -> u32 {
+        self.rewrites
+    }
+
+    fn opened(&mut self, handle: Handle, facts: Facts) {
+        self.file = Some(OpenFile { handle, identity: facts.identity, modified: facts.modified });
+        self.ask_read();
+    }
+
+    fn open_failed(&mut self, failure: Failure<'_>) {
+        if failure.kind == FailureKind::NotFound {
+            self.finish_pass();
+        } else {
+            self.failed(failure);
+        }
+    }
+
+    fn stat_answered(&mut self, outcome: Outcome<'_>) {
+        let (Outcome::Facts(facts), Some(file)) = (outcome, &mut self.file) else {
+            // Gone for now, or not to be looked at: what was read still holds, and the next poll looks again.
+            return self.finish_pass();
+        };
+        let read_so_far = self.lines.end();
+        if facts.identity != file.identity || facts.size < read_so_far || facts.kind != FileKind::File {
+            self.rewritten();
+        } else if facts.size > read_so_far {
+            file.modified = facts.modified;
+            self.ask_read();
+        } else if facts.modified != file.modified {
+            let (offset, len) = (read_so_far.saturating_sub(self.overlap.len() as u64), self.overlap.len());
+            self.ask_bytes(Pending::CheckEnd(facts.modified), offset, len);
+        } else {
+            self.finish_pass();
+        }
+    }
+
+    fn read_answered(&mut self, bytes: &[u8], size_now: u64) {
+        let read_so_far = self.lines.end();
+        match bytes.split_at_checked(self.overlap.len()) {
+            Some((again, _)) if again != self.overlap => self.rewritten(),
+            _ if size_now < read_so_far => self.rewritten(),
+            None => self.finish_pass(),
+            Some((_, new)) => {
+                self.take(new);
+                if !new.is_empty() && size_now > self.lines.end() {
+                    self.ask_read();
+                } else {
+                    self.finish_pass();
+                }
+            }
+        }
+    }
+
+    fn end_checked(&mut self, bytes: &[u8], modified: FileTime) {
+        if bytes == self.overlap {
+            self.ask_bytes(Pending::CheckHead(modified), 0, self.head.len());
+        } else {
+            self.rewritten();
+        }
+    }
+
+    fn head_checked(&mut self, bytes: &[u8], modified: FileTime) {
+        if bytes != self.head {
+            return self.rewritten();
+        }
+        if let Some(file) = &mut self.file {
+            file.modified = modified;
+        }
+        self.finish_pass();
+    }
+
+    /// What fails is tried again with the next poll, except at the very start: then nothing can be served.
+    fn failed(&mut self, failure: Failure<'_>) {
+        if !self.served {
+            self.close_file();
+            self.phase = Phase::Failed;
+            self.events.push_back(Event::Failed(failure.text.to_string()));
+        }
+    }
+
+    fn take(&mut self, new: &[u8]) {
+        let missing = OVERLAP_BYTES.saturating_sub(self.head.len());
+        self.head.extend_from_slice(new.get(..missing).unwrap_or(new));
+        remember_last(&mut self.overlap, new);
+        let Self { lines, index, reader, events, phase, .. } = self;
+        let _ = lines.push(new, |line| {
+            count_or_read(&**reader, *phase, &line, index, events);
+            ControlFlow::<()>::Continue(())
+        });
+        index.reach(lines.line_start());
+    }
+
+    /// The end of what is there now: a last line without its newline counts as soon as it is whole.
+    fn finish_pass(&mut self) {
+        if records::is_whole(self.lines.tail()) {
+            let Self { lines, index, reader, events, phase, .. } = self;
+            count_or_read(&**reader, *phase, &lines.tail_line(), index, events);
+            lines.accept_tail();
+            index.reach(lines.line_start());
+        }
+        if self.phase == Phase::Counting {
+            self.phase = Phase::Live;
+            self.served = true;
+            self.events.push_back(Event::Ready);
+        }
+    }
+
+    fn rewritten(&mut self) {
+        self.close_file();
+        self.rewrites = self.rewrites.saturating_add(1);
+        self.lines = LineSplitter::new(0, self.line_bytes);
+        self.index = SeqIndex::default();
+        self.head.clear();
+        self.overlap.clear();
+        self.phase = Phase::Counting;
+        self.events.push_back(Event::Rewritten);
+        self.ask_open();
+    }
+
+    fn close_file(&mut self) {
+        if let Some(file) = self.file.take() {
+            self.asks.ask(Op::CloseFile { handle: file.handle });
+        }
+    }
+
+    fn ask_open(&mut self) {
+        let op = Op::Open { path: self.source.path.clone(), under: Some(self.source.under.clone()) };
+        self.ask(Pending::Open, op);
+    }
+
+    fn ask_read(&mut self) {
+        let piece = if self.phase == Phase::Counting { MAX_READ_BYTES } else { PAGE_READ_BYTES };
+        let offset = self.lines.end().saturating_sub(self.overlap.len() as u64);
+        self.ask_bytes(Pending::Read, offset, piece);
+    }
+
+    fn ask_bytes(&mut self, pending: Pending, offset: u64, len: usize) {
+        if let Some(file) = self.file {
+            self.ask(pending, Op::Read { handle: file.handle, offset, len });
+        }
+    }
+
+    fn ask(&mut self, pending: Pending, op: Op) {
+        self.pending = Some((self.asks.ask(op), pending));
+    }
+}
+
+impl Machine for Follower {
+    fn poll_op(&mut self) -> Option<(Tag, Op)> {
+        self.asks.take()
+    }
+
+    fn handle_outcome(&mut self, _now: Now, tag: Tag, outcome: Outcome<'_>) {
+        let pending = match self.pending {
+            Some((asked, pending)) if asked == tag => pending,
+            _ => {
+                // The answer to an open that nobody waits for any more.
+                if let Outcome::Opened { handle, .. } = outcome {
+                    self.asks.ask(Op::CloseFile { handle });
+                }
+                return;
+            }
+        };
+        self.pending = None;
+        match (pending, outcome) {
+            (Pending::Open, Outcome::Opened { handle, facts }) => self.opened(handle, facts),
+            (Pending::Open, Outcome::Failed(failure)) => self.open_failed(failure),
+            (Pending::Stat, outcome) => self.stat_answered(outcome),
+            (Pending::Read, Outcome::Bytes { bytes, size_now }) => self.read_answered(bytes, size_now),
+            (Pending::CheckEnd(modified), Outcome::Bytes { bytes, .. }) => self.end_checked(bytes, modified),
+            (Pending::CheckHead(modified), Outcome::Bytes { bytes, .. }) => self.head_checked(bytes, modified),
+            (_, Outcome::Failed(failure)) => self.failed(failure),
+            // An answer of another kind than was asked for: the same as none. The next poll asks again.
+            _ => {}
+        }
+    }
+}
+
+/// While counting, only the number of a line's entries is of interest; of a live line its entries are.
+fn count_or_read(
+    reader: &dyn Reader,
+    phase: Phase,
+    line: &Line<'_>,
+    index: &mut SeqIndex,
+    events: &mut VecDeque<Event>,
+) {
+    let mut seq = Seq::after(index.total());
+    let entries = if phase == Phase::Counting {
+        reader.count(line)
+    } else {
+        let first = seq;
+        reader.read(line, &Caps::WIRE, &mut |entry| {
+            events.push_back(Event::Entry(seq, Box::new(entry)));
+            seq = seq.next();
+        });
+        seq.get().saturating_sub(first.get())
+    };
+    index.push(line.offset, entries);
+}
+
+/// Keeps the last [`OVERLAP_BYTES`] of what was read.
+fn remember_last(overlap: &mut Vec<u8>, new: &[u8]) {
+    let new = new.get(new.len().saturating_sub(OVERLAP_BYTES)..).unwrap_or(new);
+    let too_many = overlap.len().saturating_add(new.len()).saturating_sub(OVERLAP_BYTES);
+    overlap.drain(..too_many.min(overlap.len()));
+    overlap.extend_from_slice(new);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,84 @@
+//! The sparse index of a stream: where in the file which seq lies.
+
+use alloc::vec::Vec;
+
+use crate::ids::Seq;
+use crate::limits::CHECKPOINT_BYTES;
+
+/// A place in a file from which lines can be read, and what lies before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// Where a line begins.
+    pub offset: u64,
+    /// How many entries lie before it.
+    pub entries_before: u64,
+}
+
+/// Checkpoints every 64 KiB and the number of entries so far: 16 bytes for each 64 KiB of file.
+#[derive(Debug, Clone, Default)]
+pub struct SeqIndex {
+    checkpoints: Vec<Checkpoint>,
+    total: u64,
+    scanned: u64,
+}
+
+impl SeqIndex {
+    /// Notes a line that begins at `start` and holds `entries` entries. Lines come in order.
+    pub fn push(&mut self, start: u64, entries: u64) {
+        if start >= self.last().offset.saturating_add(CHECKPOINT_BYTES) {
+            self.checkpoints.push(Checkpoint { offset: start, entries_before: self.total });
+        }
+        self.total = self.total.saturating_add(entries);
+    }
+
+    /// Notes that every line before `offset` was counted.
+    pub const fn reach(&mut self, offset: u64) {
+        self.scanned = offset;
+    }
+
+    /// The number of entries so far.
+    #[must_use]
+    pub const fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Up to where lines were counted.
+    #[must_use]
+    pub const fn scanned(&self) -> u64 {
+        self.scanned
+    }
+
+    /// The last checkpoint from which reading forward meets `seq`.
+    #[must_use]
+    pub fn before(&self, seq: Seq) -> Checkpoint {
+        let behind = self.checkpoints.partition_point(|point| point.entries_before < seq.get());
+        behind.checked_sub(1).and_then(|at| self.checkpoints.get(at)).copied().unwrap_or(START)
+    }
+
+    fn last(&self) -> Checkpoint {
+        self.checkpoints.last().copied().unwrap_or(START)
+    }
+}
+
+const START: Checkpoint = Checkpoint { offset: 0, entries_before: 0 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seq_is_found_from_the_checkpoint_before_it() {
+        let mut index = SeqIndex::default();
+        let line = CHECKPOINT_BYTES / 2;
+        for n in 0..6 {
+            index.push(n * line, 2);
+            index.reach((n + 1) * line);
+        }
+        assert_eq!((index.total(), index.scanned(), index.checkpoints.len()), (12, 6 * line, 2));
+        for (seq, offset, entries_before) in
+            [(1, 0, 0), (4, 0, 0), (5, 2 * line, 4), (8, 2 * line, 4), (9, 4 * line, 8)]
+        {
+            assert_eq!(index.before(Seq::after(seq - 1)), Checkpoint { offset, entries_before }, "seq {seq}");
+        }
+    }
+}

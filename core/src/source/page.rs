@@ -1,0 +1,132 @@
+//! Reading a run of entries out of the file, from the checkpoint before it, in pieces and with pauses.
+
+use core::ops::ControlFlow;
+
+use crate::agent::{Caps, Line, Reader};
+use crate::entry::Entry;
+use crate::ids::{Handle, Seq};
+use crate::io::Op;
+use crate::limits::PAGE_READ_BYTES;
+use crate::source::index::{Checkpoint, SeqIndex};
+use crate::source::lines::LineSplitter;
+
+/// The entries `first..=last` of a stream, on their way to one client.
+///
+/// It holds no entry: when the client has no room it remembers where it stopped and reads on from there later.
+#[derive(Debug)]
+pub struct PageRead {
+    next: Seq,
+    last: Seq,
+    /// Entries before [`LineSplitter::line_start`].
+    entries_before: u64,
+    lines: LineSplitter,
+    line_bytes: usize,
+    done: bool,
+}
+
+/// The file does not hold what its index says: it was changed, and the follower will see that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shrunk;
+
+impl PageRead {
+    /// A page of the stream with this index. `first` and `last` must be in it.
+    #[must_use]
+    pub fn new(index: &SeqIndex, line_bytes: usize, first: Seq, last: Seq) -> Self {
+        let Checkpoint { offset, entries_before } = index.before(first);
+        let lines = LineSplitter::new(offset, line_bytes);
+        Self { next: first, last, entries_before, lines, line_bytes, done: first > last }
+    }
+
+    /// Whether every entry was given out.
+    #[must_use]
+    pub const fn is_done(&self) -> bool {
+        self.done
+    }
+
+    /// The next piece it needs.
+    #[must_use]
+    pub fn read_op(&self, handle: Handle, index: &SeqIndex) -> Op {
+        let left = usize::try_from(index.scanned().saturating_sub(self.lines.end())).unwrap_or(usize::MAX);
+        Op::Read { handle, offset: self.lines.end(), len: left.min(PAGE_READ_BYTES) }
+    }
+
+    /// Takes a piece, and gives out entries until there are no more in it or `each` breaks.
+    ///
+    /// # Errors
+    /// [`Shrunk`] if the counted part of the file ended before the page did.
+    pub fn take(
+        &mut self,
+        bytes: &[u8],
+        index: &SeqIndex,
+        reader: &dyn Reader,
+        each: &mut dyn FnMut(Seq, Entry) -> ControlFlow<()>,
+    ) -> Result<(), Shrunk> {
+        if bytes.is_empty() && self.lines.end() < index.scanned() {
+            return Err(Shrunk);
+        }
+        let Self { next, last, entries_before, lines, .. } = self;
+        let mut stopped = lines.push(bytes, |line| {
+            let entries = reader.count(&line);
+            let flow = give(reader, &line, *entries_before, entries, next, *last, each);
+            // A line whose entries were not all given out is read again after the pause.
+            if flow == Given::All {
+                *entries_before = entries_before.saturating_add(entries);
+            }
+            match flow {
+                Given::All if *next <= *last => ControlFlow::Continue(()),
+                flow => ControlFlow::Break((line.offset, flow)),
+            }
+        });
+        // What is counted without a newline is whole.
+        if stopped.is_continue() && lines.end() >= index.scanned() && !lines.tail().is_empty() {
+            let line = lines.tail_line();
+            let entries = reader.count(&line);
+            let flow = give(reader, &line, *entries_before, entries, next, *last, each);
+            stopped = ControlFlow::Break((line.offset, flow));
+        }
+        self.done = self.next > self.last;
+        match stopped {
+            ControlFlow::Break((offset, Given::Some)) if !self.done => {
+                self.lines = LineSplitter::new(offset, self.line_bytes);
+                Ok(())
+            }
+            _ if self.done || self.lines.end() < index.scanned() => Ok(()),
+            _ => Err(Shrunk),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Given {
+    /// Every entry of the line that belongs to the page, and `each` wants more.
+    All,
+    /// `each` wanted no more.
+    Some,
+}
+
+/// Gives out those entries of one line that are next.
+fn give(
+    reader: &dyn Reader,
+    line: &Line<'_>,
+    entries_before: u64,
+    entries: u64,
+    next: &mut Seq,
+    last: Seq,
+    each: &mut dyn FnMut(Seq, Entry) -> ControlFlow<()>,
+) -> Given {
+    if entries_before.saturating_add(entries) < next.get() {
+        return Given::All;
+    }
+    let mut given = Given::All;
+    let mut seq = Seq::after(entries_before);
+    reader.read(line, &Caps::WIRE, &mut |entry| {
+        if seq == *next && seq <= last && given == Given::All {
+            *next = seq.next();
+            if each(seq, entry).is_break() {
+                given = Given::Some;
+            }
+        }
+        seq = seq.next();
+    });
+    given
+}

@@ -1,0 +1,103 @@
+//! One table for every deadline of the core, each with its reason.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+
+use crate::ids::ExId;
+use crate::io::Why;
+use crate::time::Instant;
+
+/// What becomes due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Timer {
+    /// Every watched file is looked at: one ticker for all.
+    FilePoll,
+    /// A watched pane is asked for its session.
+    SessionPoll(u64),
+    /// A client is pinged, or found silent or stalled.
+    Liveness(ExId),
+    /// A stream without clients is dropped.
+    Grace(u64),
+    /// The demo conversation goes on.
+    Demo,
+}
+
+impl Timer {
+    const fn why(self) -> Why {
+        match self {
+            Self::FilePoll => Why::FilePoll,
+            Self::SessionPoll(_) => Why::SessionPoll,
+            Self::Liveness(_) => Why::ClientLiveness,
+            Self::Grace(_) => Why::Grace,
+            Self::Demo => Why::Demo,
+        }
+    }
+}
+
+/// The table: each timer at most once.
+#[derive(Debug, Default)]
+pub(crate) struct Timers {
+    due: BTreeSet<(Instant, Timer)>,
+    at: BTreeMap<Timer, Instant>,
+}
+
+impl Timers {
+    /// Sets a timer, or moves it.
+    pub(crate) fn set(&mut self, timer: Timer, at: Instant) {
+        self.stop(timer);
+        self.due.insert((at, timer));
+        self.at.insert(timer, at);
+    }
+
+    /// Sets a timer unless it is set.
+    pub(crate) fn ensure(&mut self, timer: Timer, at: Instant) {
+        if !self.at.contains_key(&timer) {
+            self.set(timer, at);
+        }
+    }
+
+    /// Stops a timer.
+    pub(crate) fn stop(&mut self, timer: Timer) {
+        if let Some(at) = self.at.remove(&timer) {
+            self.due.remove(&(at, timer));
+        }
+    }
+
+    /// The next deadline and its reason.
+    pub(crate) fn next(&self) -> Option<(Instant, Why)> {
+        self.due.first().map(|(at, timer)| (*at, timer.why()))
+    }
+
+    /// Takes a timer that is due.
+    pub(crate) fn take_due(&mut self, now: Instant) -> Option<Timer> {
+        let (at, timer) = *self.due.first()?;
+        if at > now {
+            return None;
+        }
+        self.stop(timer);
+        Some(timer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_earliest_is_next_and_each_comes_once() {
+        let at = Instant::from_millis;
+        let mut timers = Timers::default();
+        timers.set(Timer::Demo, at(30));
+        timers.set(Timer::FilePoll, at(20));
+        timers.ensure(Timer::FilePoll, at(5));
+        timers.set(Timer::Grace(1), at(10));
+        timers.set(Timer::Grace(1), at(25));
+        assert_eq!(timers.next(), Some((at(20), Why::FilePoll)));
+        assert_eq!(timers.take_due(at(19)), None);
+        assert_eq!(
+            [timers.take_due(at(25)), timers.take_due(at(25)), timers.take_due(at(25))],
+            [Some(Timer::FilePoll), Some(Timer::Grace(1)), None]
+        );
+        timers.stop(Timer::Demo);
+        assert_eq!(timers.next(), None);
+    }
+}
