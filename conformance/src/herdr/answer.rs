@@ -1,0 +1,288 @@
+//! Questions and answers, over the socket and on the command line.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{Desk, Mode, Pane};
+
+/// An error in herdr's own words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failing {
+    /// `agent_not_found`, `protocol_mismatch`, …
+    pub code: String,
+    /// What a person reads.
+    pub message: String,
+}
+
+/// What a run of the command leaves behind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spoken {
+    /// Its exit code.
+    pub exit: i32,
+    /// Its standard output.
+    pub stdout: String,
+    /// Its standard error.
+    pub stderr: String,
+}
+
+#[derive(Deserialize)]
+struct Question {
+    id: String,
+    method: String,
+    params: Params,
+}
+
+#[derive(Deserialize)]
+struct Params {
+    target: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Answer<T> {
+    id: String,
+    result: T,
+}
+
+#[derive(Serialize)]
+struct ErrorAnswer {
+    id: String,
+    error: Failing,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Found<'a> {
+    AgentInfo { agent: &'a Pane },
+    AgentList { agents: Vec<&'a Pane> },
+    SessionSnapshot { snapshot: Value },
+    Pong { version: &'static str, protocol: u32, capabilities: Capabilities },
+}
+
+#[derive(Serialize)]
+struct Capabilities {
+    live_handoff: bool,
+    detached_server_daemon: bool,
+}
+
+/// The version that it says it has.
+pub const VERSION: &str = "0.8.2";
+
+/// The wire protocol of that version.
+pub const PROTOCOL: u32 = 20;
+
+/// The line that the socket answers to this line, without newlines; `None` if it closes without a word, or never answers:
+/// [`Desk::socket`] says which.
+#[must_use]
+pub fn to_line(desk: &Desk, line: &str) -> Option<String> {
+    let question = serde_json::from_str::<Question>(line);
+    match &desk.socket {
+        Mode::Normal => {}
+        Mode::Failing(error) => {
+            let id = question.map(|question| question.id).unwrap_or_default();
+            return written(&ErrorAnswer { id, error: error.clone() });
+        }
+        Mode::Wedged | Mode::NoServer | Mode::Broken(_) => return None,
+    }
+    if line.is_empty() {
+        return None;
+    }
+    match question {
+        Ok(Question { id, method, params }) => match find(desk, &method, params.target.as_deref()) {
+            Ok(result) => written(&Answer { id, result }),
+            Err(error) => {
+                let id = if error.code == "invalid_request" { String::new() } else { id };
+                written(&ErrorAnswer { id, error })
+            }
+        },
+        Err(error) => written(&ErrorAnswer { id: String::new(), error: invalid(&error.to_string()) }),
+    }
+}
+
+/// What the command does with these arguments; `None` if it never ends. `socket` is the path it names in messages.
+#[must_use]
+pub fn to_command(desk: &Desk, arguments: &[&str], socket: &str) -> Option<Spoken> {
+    let (name, method, target) = match arguments {
+        ["--version"] => return Some(said(&format!("herdr {VERSION}\n"))),
+        ["agent", "get", "--help"] => {
+            return Some(said("Show an agent\n\nUsage: herdr agent get <target>\n\nArguments:\n  <target>\n\n"));
+        }
+        ["agent", "get", target] if !target.starts_with('-') => ("cli:agent:get", "agent.get", Some(*target)),
+        ["agent", "get", ..] => return Some(refused(2, "usage: herdr agent get <target>\n")),
+        ["agent", "list"] => ("cli:agent:list", "agent.list", None),
+        ["api", "snapshot"] => ("cli:api:snapshot", "session.snapshot", None),
+        [other, ..] => {
+            return Some(refused(2, &format!("unknown command: {other}\nrun 'herdr --help' for usage\n")));
+        }
+        [] => return Some(refused(2, "run 'herdr --help' for usage\n")),
+    };
+    let found = match &desk.cli {
+        Mode::Normal => find(desk, method, target),
+        Mode::Failing(error) => Err(error.clone()),
+        Mode::Wedged => return None,
+        Mode::Broken(stderr) => return Some(refused(1, &format!("{stderr}\n"))),
+        Mode::NoServer => {
+            let message = format!("no herdr server is running at {socket}; run `herdr` to start or attach it");
+            let error = Failing { code: "server_not_running".into(), message };
+            let line = written(&ErrorAnswer { id: name.into(), error }).unwrap_or_default();
+            return Some(refused(1, &format!("{line}\n")));
+        }
+    };
+    Some(match found {
+        Ok(result) => said(&format!("{}\n", sorted(&Answer { id: name.into(), result }))),
+        Err(error) => refused(1, &format!("{}\n", sorted(&ErrorAnswer { id: name.into(), error }))),
+    })
+}
+
+fn find<'a>(desk: &'a Desk, method: &str, target: Option<&str>) -> Result<Found<'a>, Failing> {
+    let agents = || desk.panes.iter().filter(|pane| pane.agent.is_some());
+    match (method, target) {
+        ("ping", _) => Ok(Found::Pong {
+            version: VERSION,
+            protocol: PROTOCOL,
+            capabilities: Capabilities { live_handoff: true, detached_server_daemon: false },
+        }),
+        ("agent.list", _) => Ok(Found::AgentList { agents: agents().collect() }),
+        ("session.snapshot", _) => Ok(Found::SessionSnapshot { snapshot: snapshot(desk) }),
+        ("agent.get", None) => Err(invalid("missing field `target`")),
+        ("agent.get", Some(target)) => {
+            agents().find(|pane| pane.pane_id == target).map(|agent| Found::AgentInfo { agent }).ok_or_else(|| {
+                Failing { code: "agent_not_found".into(), message: format!("agent target {target} not found") }
+            })
+        }
+        (other, _) => Err(invalid(&format!("unknown variant `{other}`, expected one of `ping`, `session.snapshot`"))),
+    }
+}
+
+/// Panes and agents; the layout of the screen is left out.
+fn snapshot(desk: &Desk) -> Value {
+    let agents: Vec<&Pane> = desk.panes.iter().filter(|pane| pane.agent.is_some()).collect();
+    json!({
+        "version": VERSION,
+        "protocol": PROTOCOL,
+        "workspaces": [],
+        "tabs": [],
+        "panes": desk.panes,
+        "layouts": [],
+        "agents": agents,
+    })
+}
+
+fn invalid(why: &str) -> Failing {
+    Failing { code: "invalid_request".into(), message: format!("invalid request: {why}") }
+}
+
+fn said(stdout: &str) -> Spoken {
+    Spoken { exit: 0, stdout: stdout.into(), stderr: String::new() }
+}
+
+fn refused(exit: i32, stderr: &str) -> Spoken {
+    Spoken { exit, stdout: String::new(), stderr: stderr.into() }
+}
+
+fn written(answer: &impl Serialize) -> Option<String> {
+    serde_json::to_string(answer).ok()
+}
+
+/// The command line sorts the keys of what it prints.
+fn sorted(answer: &impl Serialize) -> String {
+    serde_json::to_value(answer).map(|value| value.to_string()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the real herdr said; the desk is read back from its own answers.
+    macro_rules! captured {
+        ($file:literal) => {
+            include_str!(concat!("../../data/herdr/", $file)).trim_end_matches('\n')
+        };
+    }
+
+    fn desk() -> Desk {
+        let list: Value = serde_json::from_str(captured!("socket-agent-list.response")).unwrap();
+        let mut panes: Vec<Pane> = serde_json::from_value(list["result"]["agents"].clone()).unwrap();
+        let shell = Pane { agent: None, ..Pane::claude("w1:p6", "/home/u/project") };
+        panes.push(shell);
+        Desk { panes, ..Desk::default() }
+    }
+
+    fn command(desk: &Desk, arguments: &[&str]) -> Spoken {
+        to_command(desk, arguments, "/home/u/.config/herdr/herdr.sock").unwrap()
+    }
+
+    #[test]
+    fn the_socket_answers_byte_for_byte_as_captured() {
+        let desk = desk();
+        for (request, response) in [
+            (captured!("socket-agent-get.request"), captured!("socket-agent-get.response")),
+            (captured!("socket-agent-list.request"), captured!("socket-agent-list.response")),
+            (captured!("socket-ping.request"), captured!("socket-ping.response")),
+        ] {
+            assert_eq!(to_line(&desk, request).unwrap(), response);
+        }
+    }
+
+    #[test]
+    fn the_command_answers_byte_for_byte_as_captured() {
+        let desk = desk();
+        let list = command(&desk, &["agent", "list"]);
+        assert_eq!((list.stdout.trim_end(), list.exit), (captured!("cli-agent-list.stdout"), 0));
+        let unknown = command(&desk, &["agent", "get", "w9:p9"]);
+        assert_eq!((unknown.stderr.trim_end(), unknown.exit), (captured!("cli-agent-get-unknown-pane.stderr"), 1));
+        let shell = command(&desk, &["agent", "get", "w1:p6"]);
+        assert_eq!((shell.stderr.trim_end(), shell.exit), (captured!("cli-agent-get-plain-shell-pane.stderr"), 1));
+        for arguments in [&["agent", "get"][..], &["agent", "get", "--json", "w1:p1"]] {
+            let wrong = command(&desk, arguments);
+            assert_eq!((wrong.stderr.trim_end(), wrong.exit), (captured!("cli-agent-get-missing-arg.stderr"), 2));
+        }
+        let unknown = command(&desk, &["frobnicate"]);
+        assert_eq!((unknown.stderr.trim_end(), unknown.exit), (captured!("cli-unknown-command.stderr"), 2));
+    }
+
+    #[test]
+    fn an_idle_pane_without_a_session_is_printed_as_captured() {
+        let answer: Value = serde_json::from_str(captured!("cli-agent-get-idle.stdout")).unwrap();
+        let pane: Pane = serde_json::from_value(answer["result"]["agent"].clone()).unwrap();
+        assert_eq!(pane.agent_session, None);
+        let desk = Desk { panes: vec![pane], ..Desk::default() };
+        assert_eq!(
+            command(&desk, &["agent", "get", "w1:p1"]).stdout.trim_end(),
+            captured!("cli-agent-get-idle.stdout")
+        );
+    }
+
+    #[test]
+    fn without_a_server_the_command_says_so_as_captured() {
+        let desk = Desk { cli: Mode::NoServer, ..desk() };
+        let get = command(&desk, &["agent", "get", "w1:p1"]);
+        assert_eq!((get.stderr.trim_end(), get.exit), (captured!("cli-no-server-agent-get.stderr"), 1));
+        let list = command(&desk, &["agent", "list"]);
+        assert_eq!((list.stderr.trim_end(), list.exit), (captured!("cli-no-server-agent-list.stderr"), 1));
+    }
+
+    #[test]
+    fn errors_carry_the_id_where_the_question_could_be_read() {
+        let desk = desk();
+        let unknown = to_line(&desk, r#"{"id":"a","method":"agent.get","params":{"target":"w1:p6"}}"#).unwrap();
+        let expected = r#"{"id":"a","error":{"code":"agent_not_found","message":"agent target w1:p6 not found"}}"#;
+        assert_eq!(unknown, expected);
+        let garbage = to_line(&desk, "hello").unwrap();
+        assert_eq!(garbage, captured!("raw-not-json.response"));
+        assert_eq!(to_line(&desk, ""), None);
+    }
+
+    #[test]
+    fn a_failing_and_a_broken_herdr_differ() {
+        let error = Failing { code: "protocol_mismatch".into(), message: "client protocol 20 is older".into() };
+        let failing = Desk { socket: Mode::Failing(error.clone()), cli: Mode::Failing(error), panes: Vec::new() };
+        let line = to_line(&failing, r#"{"id":"q","method":"ping","params":{}}"#).unwrap();
+        let expected = r#"{"id":"q","error":{"code":"protocol_mismatch","message":"client protocol 20 is older"}}"#;
+        assert_eq!(line, expected);
+        assert_eq!(command(&failing, &["agent", "list"]).exit, 1);
+        let broken = Desk { cli: Mode::Broken("Error: EmptyResponse".into()), ..Desk::default() };
+        assert_eq!(command(&broken, &["agent", "list"]).stderr, "Error: EmptyResponse\n");
+        let wedged = Desk { cli: Mode::Wedged, ..Desk::default() };
+        assert_eq!(to_command(&wedged, &["agent", "list"], ""), None);
+    }
+}

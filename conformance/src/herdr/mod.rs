@@ -1,0 +1,40 @@
+//! What herdr 0.8 answers, in the shapes that were captured from the real one (`data/herdr`).
+//!
+//! The same answers serve the [simulated herdr](crate::sim::herdr) and the [fake one](crate::fake_herdr).
+
+pub mod answer;
+pub mod pane;
+
+pub use answer::{Failing, Spoken};
+pub use pane::{Pane, Session};
+
+use serde::{Deserialize, Serialize};
+
+/// Everything that a herdr server knows, and how it behaves.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Desk {
+    /// How its socket behaves.
+    pub socket: Mode,
+    /// How its command line behaves.
+    pub cli: Mode,
+    /// Its panes, those without an agent included.
+    pub panes: Vec<Pane>,
+}
+
+/// How one of the two ways to herdr behaves.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// It answers.
+    #[default]
+    Normal,
+    /// It takes the question and never answers, as a stopped server does.
+    Wedged,
+    /// There is no server.
+    NoServer,
+    /// It answers every question with this error.
+    Failing(Failing),
+    /// Socket: closed without an answer. Command line: a line in the style of a Rust error on stderr, exit 1.
+    Broken(String),
+}

@@ -1,0 +1,41 @@
+//! The configuration that scenarios start from.
+
+use panewire_core::Config;
+use panewire_core::config::{Demo, Herdr, HerdrMode, Roots};
+use panewire_core::http::auth::TokenDigest;
+use panewire_core::limits::Limits;
+
+/// The token that opens the door of the simulated bridge.
+pub const TOKEN: &str = "t0ken";
+
+/// Where Claude Code keeps its things in the simulated home.
+pub const CLAUDE_ROOT: &str = "/home/u/.claude";
+
+/// Where the bridge keeps its own state.
+pub const STATE_DIR: &str = "/home/u/.local/state/panewire";
+
+/// The simulated herdr's socket.
+pub const HERDR_SOCKET: &str = "/home/u/.config/herdr/herdr.sock";
+
+/// The simulated herdr's program.
+pub const HERDR_PROGRAM: &str = "herdr";
+
+/// The version that the simulated bridge says it has.
+pub const VERSION: &str = "0.0.0-sim";
+
+/// A bridge with herdr on both ways, one token, and a home in which nothing lies yet.
+#[must_use]
+pub fn config() -> Config {
+    Config {
+        version: VERSION.into(),
+        own_names: vec!["workstation".into()],
+        allow_hosts: Vec::new(),
+        allow_origins: Vec::new(),
+        tokens: vec![TokenDigest::of(TOKEN)],
+        roots: Roots { claude: CLAUDE_ROOT.into() },
+        state_dir: STATE_DIR.into(),
+        herdr: Herdr { mode: HerdrMode::Auto, socket: Some(HERDR_SOCKET.into()), program: HERDR_PROGRAM.into() },
+        demo: Demo::Auto,
+        limits: Limits::default(),
+    }
+}

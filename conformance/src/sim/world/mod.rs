@@ -1,0 +1,489 @@
+//! The loop around the core, and the rules of its face that are checked on every step.
+//!
+//! A scenario changes the [`Disk`] and the [`Herdr`], lets clients come, talk and go, and moves time. The world never waits:
+//! [`World::run`] does what is due now, [`World::advance`] goes from deadline to deadline.
+//!
+//! What is checked: outputs only for exchanges that are there and in an order that makes sense; no `Send` before
+//! `Accept`; credit (what waits for a client may exceed its window by one frame); operations within their bounds; each
+//! deadline moves on once it was served; work in hand always has an operation or a deadline that brings it on; every
+//! client's frames are a [transcript stream](crate::sim::contract); and at the [end](World::finish) nothing is left open.
+
+mod perform;
+#[cfg(test)]
+mod tests;
+
+use core::fmt;
+use core::time::Duration;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use panewire_core::ids::{ExId, Handle, OpId};
+use panewire_core::io::{Fault, Fin, Input, Level, Message, Output, Request, Why};
+use panewire_core::limits::STREAM_GRACE;
+use panewire_core::time::{Instant, Now};
+use panewire_core::{Bridge, Config, Misuse};
+
+use crate::sim::client::{Ask, Client, Phase, Received, Said, Speed};
+use crate::sim::clock::Clock;
+use crate::sim::config::{TOKEN, config};
+use crate::sim::disk::Disk;
+use crate::sim::herdr::Herdr;
+use crate::sim::reply::Reply;
+
+/// Outputs that one input may cause before the core must wait.
+const MAX_OUTPUTS: usize = 100_000;
+/// Inputs that one moment of virtual time may need.
+const MAX_STEPS: usize = 500_000;
+/// Ticks in a row that may leave a deadline where it was.
+const MAX_IDLE_TICKS: usize = 8;
+/// Steps of the story that a failure tells.
+const STORY: usize = 60;
+
+/// The face of the core: [`Bridge`], or something that stands in for it.
+pub trait Face {
+    /// [`Bridge::handle_input`]
+    ///
+    /// # Errors
+    /// If outputs were not drained.
+    fn handle_input(&mut self, now: Now, input: Input<'_>) -> Result<(), Misuse>;
+
+    /// [`Bridge::poll_output`]
+    fn poll_output(&mut self) -> Output;
+}
+
+impl Face for Bridge {
+    fn handle_input(&mut self, now: Now, input: Input<'_>) -> Result<(), Misuse> {
+        Self::handle_input(self, now, input)
+    }
+
+    fn poll_output(&mut self) -> Output {
+        Self::poll_output(self)
+    }
+}
+
+/// The simulated world.
+pub struct World<F: Face = Bridge> {
+    /// The disk, to change it as agents do.
+    pub disk: Disk,
+    /// herdr, to change it as people do.
+    pub herdr: Herdr,
+    face: F,
+    clock: Clock,
+    window: usize,
+    clients: BTreeMap<ExId, Client>,
+    next_client: u64,
+    agenda: BTreeMap<(Instant, u64), Due<F>>,
+    arranged: u64,
+    wait: (Option<Instant>, Why),
+    idle_ticks: usize,
+    pending: BTreeSet<OpId>,
+    read_turn: BTreeMap<Handle, Instant>,
+    log: Vec<(Level, String)>,
+    story: VecDeque<String>,
+    violations: Vec<String>,
+}
+
+/// What a scenario wants done later.
+type Script<F> = Box<dyn FnOnce(&mut World<F>)>;
+
+/// Something that happens at its time.
+enum Due<F: Face> {
+    Outcome(OpId, Reply),
+    Take(ExId),
+    Listen(ExId),
+    Gone(ExId),
+    More,
+    Script(Script<F>),
+}
+
+impl World {
+    /// A world with the [standard configuration](config).
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with(config())
+    }
+
+    /// A world with a configuration of its own.
+    #[must_use]
+    pub fn with(config: Config) -> Self {
+        let window = config.limits.window_bytes;
+        Self::around(Bridge::new(config), window)
+    }
+}
+
+impl Default for World {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// What a scenario does.
+impl<F: Face> World<F> {
+    /// A world around something with the face of the core.
+    pub fn around(face: F, window: usize) -> Self {
+        let clock = Clock::new();
+        Self {
+            disk: Disk::new(clock.file_time()),
+            herdr: Herdr::new(),
+            face,
+            clock,
+            window,
+            clients: BTreeMap::new(),
+            next_client: 0,
+            agenda: BTreeMap::new(),
+            arranged: 0,
+            wait: (None, Why::Idle),
+            idle_ticks: 0,
+            pending: BTreeSet::new(),
+            read_turn: BTreeMap::new(),
+            log: Vec::new(),
+            story: VecDeque::new(),
+            violations: Vec::new(),
+        }
+    }
+
+    /// A client sends a request. It runs on with the next [`run`](Self::run).
+    pub fn ask(&mut self, ask: &Ask) -> ExId {
+        self.next_client += 1;
+        let ex = ExId(self.next_client);
+        self.clients.insert(ex, Client::new(ask.speed));
+        let headers: Vec<(&str, &[u8])> = ask.headers.iter().map(|(name, value)| (name.as_str(), &**value)).collect();
+        let request = Request { method: &ask.method, target: &ask.target, headers: &headers, upgrade: ask.upgrade };
+        self.hand(Input::Request(ex, request));
+        self.hand(Input::Body(ex, &[], Fin::Last));
+        ex
+    }
+
+    /// A client asks for a WebSocket: path and query.
+    pub fn connect(&mut self, target: &str) -> ExId {
+        self.ask(&Ask::socket(target))
+    }
+
+    /// A client connects to the transcript of a pane, with the token, and what can be done at once is done.
+    pub fn watch(&mut self, pane: &str) -> ExId {
+        let ex = self.connect(&format!("/agent-transcript?pane={pane}&token={TOKEN}"));
+        self.run();
+        ex
+    }
+
+    /// A plain `GET` with the token, and what can be done at once is done.
+    pub fn get(&mut self, target: &str) -> ExId {
+        let ex = self.ask(&Ask::get(target).with("Authorization", format!("Bearer {TOKEN}")));
+        self.run();
+        ex
+    }
+
+    /// A client sends a text message.
+    pub fn say(&mut self, ex: ExId, text: &str) {
+        self.speak(ex, Said::text(text));
+    }
+
+    /// A client sends a binary message.
+    pub fn say_binary(&mut self, ex: ExId, bytes: &[u8]) {
+        self.speak(ex, Said::binary(bytes));
+    }
+
+    /// A client sends bytes that are no message.
+    pub fn say_wrong(&mut self, ex: ExId, fault: Fault) {
+        self.speak(ex, Said::Fault(fault));
+    }
+
+    /// A client asks for an older page.
+    pub fn load_older(&mut self, ex: ExId, before_seq: u64, limit: u64) {
+        self.say(ex, &format!("{{\"type\":\"load_older\",\"before_seq\":{before_seq},\"limit\":{limit}}}"));
+    }
+
+    /// A client takes data at another speed from now on.
+    pub fn set_speed(&mut self, ex: ExId, speed: Speed) {
+        if let Some(client) = self.clients.get_mut(&ex) {
+            client.speed = speed;
+        }
+        self.arrange_taking(ex);
+    }
+
+    /// A client stops answering pings: its machine is gone, its socket is not.
+    pub fn stop_answering(&mut self, ex: ExId) {
+        if let Some(client) = self.clients.get_mut(&ex) {
+            client.answers_pings = false;
+        }
+    }
+
+    /// A client goes away without a word.
+    pub fn leave(&mut self, ex: ExId) {
+        if let Some(client) = self.clients.get_mut(&ex).filter(|client| client.phase < Phase::Gone) {
+            client.go();
+            self.hand(Input::Gone(ex));
+        }
+    }
+
+    /// The runtime is told to stop.
+    pub fn shut_down(&mut self) {
+        self.hand(Input::Shutdown);
+        self.run();
+    }
+
+    /// Does this after a while of virtual time.
+    pub fn after(&mut self, delay: Duration, script: impl FnOnce(&mut Self) + 'static) {
+        let at = self.clock.mono().plus(delay);
+        self.arrange(at, Due::Script(Box::new(script)));
+    }
+
+    /// Does everything that is due now; time stands still.
+    pub fn run(&mut self) {
+        let now = self.clock.mono();
+        for _ in 0..MAX_STEPS {
+            if let Some(due) = self.take_due(now) {
+                self.idle_ticks = 0;
+                self.happen(due);
+            } else if self.wait.0.is_some_and(|until| until <= now) {
+                self.idle_ticks += 1;
+                if self.idle_ticks > MAX_IDLE_TICKS {
+                    self.violate(format!("the deadline for {:?} stays in the past: livelock", self.wait.1));
+                    break;
+                }
+                self.hand(Input::Tick);
+            } else {
+                self.idle_ticks = 0;
+                self.check_alive();
+                self.judge();
+                return;
+            }
+        }
+        self.violate(format!("more than {MAX_STEPS} inputs without the passing of time"));
+        self.judge();
+    }
+
+    /// Lets time pass, and does everything that is due on the way.
+    pub fn advance(&mut self, by: Duration) {
+        let end = self.clock.mono().plus(by);
+        loop {
+            self.run();
+            let next = [self.agenda.keys().next().map(|(at, _)| *at), self.wait.0].into_iter().flatten().min();
+            match next {
+                Some(next) if next <= end => self.move_clock(next),
+                _ => break,
+            }
+        }
+        self.move_clock(end);
+        self.run();
+    }
+
+    /// Ends it: every client leaves, streams are dropped after their grace, and nothing may be left open.
+    pub fn finish(mut self) {
+        let clients: Vec<ExId> = self.clients.keys().copied().collect();
+        clients.into_iter().for_each(|ex| self.leave(ex));
+        self.advance(STREAM_GRACE * 2 + Duration::from_secs(10));
+        let open = self.disk.open_files().join(", ");
+        if !open.is_empty() {
+            self.violate(format!("still open at the end: {open}"));
+        }
+        if !self.pending.is_empty() {
+            self.violate(format!("operations still wanted at the end: {:?}", self.pending));
+        }
+        self.judge();
+    }
+
+    /// What a client saw.
+    #[must_use]
+    #[expect(clippy::expect_used, reason = "a scenario asks only for clients that it made")]
+    pub fn client(&self, ex: ExId) -> &Client {
+        self.clients.get(&ex).expect("a client of this world")
+    }
+
+    /// The frames a client took since this was asked for last.
+    pub fn fresh(&mut self, ex: ExId) -> Vec<Received> {
+        self.clients.get_mut(&ex).map(Client::fresh).unwrap_or_default()
+    }
+
+    /// Both clocks, to set the one on the wall.
+    pub const fn clock(&mut self) -> &mut Clock {
+        &mut self.clock
+    }
+
+    /// The deadline that the core waits for.
+    #[must_use]
+    pub const fn waits_for(&self) -> (Option<Instant>, Why) {
+        self.wait
+    }
+
+    /// What the core said to the operator.
+    #[must_use]
+    pub fn log(&self) -> &[(Level, String)] {
+        &self.log
+    }
+}
+
+/// How the world goes on.
+impl<F: Face> World<F> {
+    fn hand(&mut self, input: Input<'_>) {
+        self.tell(|| format!("{:?} <- {input:?}", input_name(&input)));
+        if let Err(misuse) = self.face.handle_input(self.clock.now(), input) {
+            self.violate(format!("{misuse}"));
+        }
+        for _ in 0..MAX_OUTPUTS {
+            let output = self.face.poll_output();
+            self.tell(|| format!("    -> {output:?}"));
+            if let Output::Wait { until, why } = output {
+                if why == Why::More {
+                    self.arrange(self.clock.mono(), Due::More);
+                }
+                self.wait = (until, why);
+                let clients: Vec<ExId> = self.clients.keys().copied().collect();
+                clients.into_iter().for_each(|ex| self.arrange_taking(ex));
+                return;
+            }
+            self.perform(output);
+        }
+        self.violate(format!("more than {MAX_OUTPUTS} outputs for one input"));
+    }
+
+    fn happen(&mut self, due: Due<F>) {
+        match due {
+            Due::Outcome(op, reply) => {
+                if self.pending.remove(&op) {
+                    self.hand(Input::Outcome(op, reply.outcome(), Fin::Last));
+                }
+            }
+            Due::Take(ex) => self.take(ex),
+            Due::Listen(ex) => self.listen(ex),
+            Due::Gone(ex) => self.leave(ex),
+            Due::More => self.hand(Input::Tick),
+            Due::Script(script) => script(self),
+        }
+    }
+
+    /// A client takes what its speed allows.
+    fn take(&mut self, ex: ExId) {
+        let Some(client) = self.clients.get_mut(&ex).filter(|client| client.phase < Phase::Gone) else { return };
+        client.taking = false;
+        let bytes = match client.speed {
+            Speed::Full => usize::MAX,
+            Speed::Slow { bytes, .. } => bytes,
+            Speed::Stuck => return,
+        };
+        let pongs = client.answers_pings && client.phase == Phase::Open;
+        let (taken, closed) = (client.take(bytes), client.closed().is_some());
+        match taken {
+            Ok((taken, pings)) => {
+                if taken > 0 {
+                    self.hand(Input::Taken(ex, taken));
+                }
+                (0..pings).filter(|_| pongs).for_each(|_| self.speak(ex, Said::Pong));
+            }
+            Err(wrong) => self.violate(format!("{ex:?}: {wrong}")),
+        }
+        if closed {
+            self.arrange(self.clock.mono(), Due::Gone(ex));
+        }
+        self.arrange_taking(ex);
+    }
+
+    fn speak(&mut self, ex: ExId, said: Said) {
+        if let Some(client) = self.clients.get_mut(&ex).filter(|client| client.phase <= Phase::Closing) {
+            client.inbox.push_back(said);
+            self.listen(ex);
+        }
+    }
+
+    /// Hands on what a client said, unless it is not to be read.
+    fn listen(&mut self, ex: ExId) {
+        while let Some(client) = self.clients.get_mut(&ex)
+            && !client.held
+            && !client.deaf
+            && client.phase == Phase::Open
+            && let Some(said) = client.inbox.pop_front()
+        {
+            let message = match &said {
+                Said::Text(text) => {
+                    client.contract.asked(text);
+                    Message::Text(text)
+                }
+                Said::Binary(bytes) => Message::Binary(bytes),
+                Said::Pong => Message::Pong,
+                Said::Fault(fault) => {
+                    client.deaf = true;
+                    Message::Fault(*fault)
+                }
+            };
+            self.hand(Input::Message(ex, message));
+        }
+    }
+
+    fn arrange(&mut self, at: Instant, due: Due<F>) {
+        self.arranged += 1;
+        self.agenda.insert((at, self.arranged), due);
+    }
+
+    fn arrange_taking(&mut self, ex: ExId) {
+        let now = self.clock.mono();
+        let Some(client) = self.clients.get_mut(&ex) else { return };
+        if client.taking || !client.would_take() {
+            return;
+        }
+        let at = match client.speed {
+            Speed::Slow { every, .. } => now.plus(every),
+            Speed::Full | Speed::Stuck => now,
+        };
+        client.taking = true;
+        self.arrange(at, Due::Take(ex));
+    }
+
+    fn take_due(&mut self, now: Instant) -> Option<Due<F>> {
+        let first = self.agenda.first_entry()?;
+        (first.key().0 <= now).then(|| first.remove())
+    }
+
+    fn move_clock(&mut self, to: Instant) {
+        self.clock.move_to(to);
+        self.disk.set_time(self.clock.file_time());
+    }
+
+    /// Clients are watched over: something must be going to happen.
+    fn check_alive(&mut self) {
+        let open = self.clients.values().any(|client| matches!(client.phase, Phase::Asked | Phase::Open));
+        if open && self.wait.0.is_none() && self.pending.is_empty() {
+            self.violate("a client is there, and neither a deadline nor an operation".into());
+        }
+    }
+
+    fn violate(&mut self, what: String) {
+        self.violations.push(what);
+    }
+
+    fn tell(&mut self, step: impl FnOnce() -> String) {
+        if self.story.len() == STORY {
+            self.story.pop_front();
+        }
+        let mut step = step();
+        step.truncate(step.floor_char_boundary(240));
+        self.story.push_back(step);
+    }
+
+    /// A scenario ends where a rule was broken first.
+    fn judge(&self) {
+        assert!(
+            self.violations.is_empty(),
+            "{}\nwhat happened before:\n{}",
+            self.violations.join("\n"),
+            Vec::from_iter(self.story.iter().map(String::as_str)).join("\n")
+        );
+    }
+}
+
+const fn input_name(input: &Input<'_>) -> &'static str {
+    match input {
+        Input::Tick => "tick",
+        Input::Outcome(..) => "outcome",
+        _ => "client",
+    }
+}
+
+impl<F: Face> fmt::Debug for World<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("World")
+            .field("clock", &self.clock)
+            .field("clients", &self.clients)
+            .field("wait", &self.wait)
+            .field("pending", &self.pending)
+            .finish_non_exhaustive()
+    }
+}
