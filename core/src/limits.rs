@@ -71,6 +71,9 @@ pub const MAX_DIRECTORY_NAMES: usize = 4_096;
 /// Files whose recorded directory is looked at when a pane has no session id, newest first.
 pub const MAX_PROBED_FILES: usize = 64;
 
+/// Files that are looked into for the newest session of all, newest first.
+pub const MAX_LATEST_PROBED: usize = 8;
+
 /// Bytes of one answer of herdr.
 pub const HERDR_ANSWER_BYTES: usize = 1024 * 1024;
 

@@ -3,6 +3,8 @@
 pub mod herdr;
 pub mod name;
 pub mod probe;
+pub mod resolve;
 
 pub use herdr::{HerdrAsk, HerdrError, PaneAgent, Question, Reply, SessionKind, SessionRef};
 pub use name::PaneName;
+pub use resolve::{Recheck, Resolve, ResolveError, Resolved, Verdict};

@@ -1,5 +1,8 @@
 //! Claude Code.
 
+pub mod locate;
+pub mod sessions;
+
 use alloc::format;
 use alloc::string::String;
 

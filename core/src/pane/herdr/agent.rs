@@ -50,6 +50,12 @@ pub enum SessionKind {
 }
 
 impl PaneAgent {
+    /// The directory that the agent was started in, as far as herdr knows.
+    #[must_use]
+    pub fn directory(&self) -> Option<&str> {
+        self.cwd.as_deref().or(self.foreground_cwd.as_deref())
+    }
+
     /// Reads an agent out of an answer. `asked` stands in for the pane's id where the answer has none.
     pub(super) fn from_value(value: &Value, asked: Option<&PaneId>) -> Option<Self> {
         let fields = value.as_object()?;
