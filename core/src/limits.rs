@@ -23,6 +23,13 @@ pub const DIFF_LINES: usize = 400;
 /// Unicode scalar values of a diff. More are cut and `tool.diff_truncated` or `result.truncated` is set.
 pub const DIFF_CHARS: usize = 12_000;
 
+/// Lines of the two texts of a diff together. With more, the smallest diff is not searched for: what lies between their
+/// equal beginnings and ends is shown as replaced.
+pub const DIFF_SEARCH_LINES: usize = 4_000;
+
+/// Unicode scalar values that are shown of something that could not be read.
+pub const UNREADABLE_CHARS: usize = 120;
+
 /// Unicode scalar values of `tool.input_summary`, which is always one line.
 pub const SUMMARY_CHARS: usize = 200;
 

@@ -1,5 +1,9 @@
 //! The normalised entry: what every kind of agent's record becomes, before it is given a seq and a wire shape.
 
+pub mod ansi;
+pub mod caps;
+pub mod diff;
+
 use alloc::string::String;
 
 /// One message, thought, call, result or attachment of a conversation.

@@ -13,7 +13,7 @@ use crate::limits::RESYNC_CANDIDATES;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece<'a, R> {
     /// A whole object, and what was found in it.
-    Record(R),
+    Record(&'a [u8], R),
     /// An object that is closed at the end of the line and wrong somewhere: what was found before that place.
     Damaged(&'a [u8], R),
     /// Bytes in which no record was found.
@@ -38,7 +38,7 @@ pub fn split<'a, R: Default>(
         };
         let broken = match skimmed {
             Ok(()) => {
-                each(at, Piece::Record(record));
+                each(at, Piece::Record(line.get(at..scanner.at()).unwrap_or_default(), record));
                 at = skip_blanks(line, scanner.at());
                 continue;
             }

@@ -1,15 +1,33 @@
-//! Claude Code.
+//! Claude Code: from the lines of its transcripts to entries.
+//!
+//! ```text
+//!  line ──► records::split ──► Record::skim ──► walk ──┬──► count
+//!           (torn, glued)      (spans only)   (tables)  └──► render ──► Entry
+//! ```
+//!
+//! [`walk`] decides alone what is an entry. Counting and reading both take that walk, so they cannot disagree; reading
+//! looks into the spans that the walk hands it and makes exactly one entry of each.
 
 pub mod locate;
 pub mod sessions;
 
-use alloc::format;
-use alloc::string::String;
+mod answer;
+mod call;
+mod head;
+mod kinds;
+mod notice;
+mod patch;
+mod record;
+mod render;
+mod said;
+mod walk;
 
-use crate::agent::{Caps, Line, Reader, Recorded};
-use crate::entry::{Body, Entry, Role, Text};
+pub use head::recorded;
 
-/// The version of the rules by which records become entries. Another number means: counts may differ.
+use crate::agent::{Caps, Line, Reader};
+use crate::entry::Entry;
+
+/// The version of the rules by which records become entries. Another number means that counts may differ.
 pub const RULES_VERSION: u32 = 1;
 
 /// Which records of a file belong to the stream.
@@ -30,25 +48,12 @@ pub struct ClaudeReader {
 
 impl Reader for ClaudeReader {
     fn count(&self, line: &Line<'_>) -> u64 {
-        u64::from(line.over_cap.is_some())
+        let mut count = 0_u64;
+        walk::walk(line, self.selection, &mut |_| count = count.saturating_add(1));
+        count
     }
 
-    fn read(&self, line: &Line<'_>, _caps: &Caps, each: &mut dyn FnMut(Entry)) {
-        if let Some(bytes) = line.over_cap {
-            each(Entry {
-                id: format!("@{}#0", line.offset),
-                parent_id: None,
-                ts: None,
-                role: Role::System,
-                body: Body::Message(Text { text: format!("line too long to read ({bytes} bytes)"), truncated: false }),
-                parsed: false,
-            });
-        }
+    fn read(&self, line: &Line<'_>, caps: &Caps, each: &mut dyn FnMut(Entry)) {
+        walk::walk(line, self.selection, &mut |item| each(render::entry(line.offset, &item, caps)));
     }
-}
-
-/// What the beginning of a transcript, whose last line may be cut, says about it.
-#[must_use]
-pub fn recorded(_head: &[u8]) -> Recorded {
-    Recorded { cwd: None::<String>, conversation: false, first_prompt: None }
 }

@@ -144,6 +144,17 @@ impl<'a> Scanner<'a> {
         Ok(self.between(from, self.at))
     }
 
+    /// Goes over the members of the object that is open, to its end. `each` goes over exactly one value.
+    ///
+    /// # Errors
+    /// As [`step`](Self::step).
+    pub fn members(&mut self, mut each: impl FnMut(&mut Self, &'a [u8]) -> Result<(), Broken>) -> Result<(), Broken> {
+        while let Token::Key(key) = self.step()? {
+            each(self, key)?;
+        }
+        Ok(())
+    }
+
     /// The next element of the list that is open, or nothing at its end.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use alloc::string::String;
 use super::{Chars, Nest, Scanner, Token};
 
 /// The bytes of one JSON value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Value<'a>(pub &'a [u8]);
 
 impl<'a> Value<'a> {
@@ -54,9 +54,31 @@ impl<'a> Value<'a> {
     /// The characters of a string, decoded one by one.
     #[must_use]
     pub fn chars(self) -> Option<Chars<'a>> {
+        self.literal().map(Chars::new)
+    }
+
+    /// A string as it is written between its quotes.
+    #[must_use]
+    pub const fn literal(self) -> Option<&'a [u8]> {
         match self.0 {
-            [b'"', text @ .., b'"'] => Some(Chars::new(text)),
+            [b'"', text @ .., b'"'] => Some(text),
             _ => None,
+        }
+    }
+
+    /// Whether it is this string, written without escapes.
+    #[must_use]
+    pub fn is(self, text: &str) -> bool {
+        self.literal() == Some(text.as_bytes())
+    }
+
+    /// Whether it says nothing: `null`, a blank string, an empty list or object.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        match self.0 {
+            b"null" | b"" => true,
+            [b'{' | b'[', inside @ .., b'}' | b']'] => inside.trim_ascii().is_empty(),
+            _ => self.chars().is_some_and(|chars| chars.is_blank()),
         }
     }
 

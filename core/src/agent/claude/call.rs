@@ -1,0 +1,295 @@
+//! The call of a tool, as a person reads it.
+
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+
+use crate::agent::Caps;
+use crate::entry::diff::{self, Diff, Hunk};
+use crate::entry::{ToolCall, caps};
+use crate::limits::{SUBTITLE_CHARS, SUMMARY_CHARS};
+use crate::source::json::Value;
+
+/// The call in a block.
+pub(super) fn tool_call(block: Value<'_>, caps: &Caps) -> ToolCall {
+    let name = text(block, "name").unwrap_or_else(|| "unnamed".to_string());
+    let input = Input(block.get("input").unwrap_or_default());
+    let mut call = ToolCall {
+        id: text(block, "id").unwrap_or_default(),
+        title: Some(title(&name)),
+        input_summary: input.json(),
+        ..ToolCall::default()
+    };
+    describe(&mut call, &name, input, caps);
+    call.name = name;
+    call
+}
+
+/// Says what a built-in tool is about to do. Any other is described by its input alone.
+fn describe(call: &mut ToolCall, name: &str, input: Input<'_>, caps: &Caps) {
+    let summary = match name {
+        "Bash" => {
+            shell(call, input, "command", caps);
+            call.subtitle = input.label("description");
+            input.line("command")
+        }
+        "Read" => {
+            file(call, input, "file_path");
+            call.subtitle = range(input);
+            input.line("file_path")
+        }
+        "Write" => {
+            file(call, input, "file_path");
+            let content = input.whole("content");
+            set_diff(call, content.and_then(|content| diff::between("", &content, caps)));
+            input.line("file_path")
+        }
+        "Edit" => {
+            file(call, input, "file_path");
+            set_diff(call, edits(&[input], caps));
+            input.line("file_path")
+        }
+        "MultiEdit" => {
+            file(call, input, "file_path");
+            let each: Vec<Input<'_>> = input.list("edits").map(Input).collect();
+            call.subtitle = Some(counted(each.len(), "edit"));
+            set_diff(call, edits(&each, caps));
+            input.line("file_path")
+        }
+        "NotebookEdit" => {
+            file(call, input, "notebook_path");
+            call.subtitle = input.label("cell_id").map(|cell| match input.label("edit_mode") {
+                Some(mode) => format!("{mode} cell {cell}"),
+                None => format!("cell {cell}"),
+            });
+            let source = input.whole("new_source");
+            set_diff(call, source.and_then(|source| diff::between_pieces("", &source, caps)));
+            input.line("notebook_path")
+        }
+        "LS" => input.line("path"),
+        "Glob" | "Grep" => {
+            call.subtitle = input.label("pattern");
+            input.joined(&["pattern", "path", "glob"], " in ")
+        }
+        "Task" | "Agent" => {
+            call.subtitle = input.label("description");
+            input.joined(&["subagent_type", "prompt"], ": ")
+        }
+        "TodoWrite" => todos(call, input),
+        "TaskCreate" => {
+            call.subtitle = input.label("subject");
+            input.joined(&["subject", "description"], ": ")
+        }
+        "TaskUpdate" => input.joined(&["taskId", "status"], " → "),
+        "TaskGet" => input.line("taskId"),
+        "TaskOutput" | "TaskStop" => input.line("task_id"),
+        "BashOutput" => input.line("bash_id"),
+        "KillShell" | "KillBash" => input.line("shell_id"),
+        "WebFetch" => {
+            call.subtitle = input.label("prompt");
+            input.line("url")
+        }
+        "WebSearch" | "web_search" | "ToolSearch" => {
+            call.subtitle = input.label("query");
+            input.line("query")
+        }
+        "AskUserQuestion" => questions(call, input),
+        "ExitPlanMode" | "exit_plan_mode" => {
+            let plan = input.whole("plan").unwrap_or_default();
+            let heading = plan.lines().map(|line| line.trim_start_matches('#').trim()).find(|line| !line.is_empty());
+            call.subtitle = heading.and_then(|heading| caps::one_line(heading.chars(), SUBTITLE_CHARS));
+            input.line("plan")
+        }
+        "Skill" => {
+            call.subtitle = input.label("skill").or_else(|| input.label("command"));
+            input.joined(&["skill", "command", "args"], " ")
+        }
+        "SlashCommand" => {
+            call.subtitle = input.label("command");
+            input.line("command")
+        }
+        "LSP" => {
+            file(call, input, "filePath");
+            input.joined(&["operation", "filePath", "line"], " ")
+        }
+        "ScheduleWakeup" => {
+            call.subtitle = input.label("reason");
+            input.joined(&["reason", "prompt"], ": ")
+        }
+        _ => None,
+    };
+    if let Some(summary) = summary {
+        call.input_summary = Some(summary);
+    }
+}
+
+fn shell(call: &mut ToolCall, input: Input<'_>, key: &str, caps: &Caps) {
+    if let Some(command) = input.0.get(key).and_then(Value::chars) {
+        let command = caps::text(command, caps.command_chars);
+        call.command_truncated = command.truncated;
+        call.command = Some(command.text).filter(|command| !command.is_empty());
+    }
+}
+
+fn file(call: &mut ToolCall, input: Input<'_>, key: &str) {
+    call.file = input.whole(key).and_then(|path| base_name(&path));
+}
+
+/// The last part of a path, with either kind of separator.
+pub(super) fn base_name(path: &str) -> Option<String> {
+    let name = path.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next().unwrap_or_default();
+    caps::one_line(name.chars(), SUBTITLE_CHARS)
+}
+
+fn set_diff(call: &mut ToolCall, diff: Option<Diff>) {
+    if let Some(diff) = diff {
+        call.diff_truncated = diff.truncated;
+        call.diff = Some(diff.text);
+    }
+}
+
+/// What edits of one file are about to change. Where in the file is not known yet: each is placed behind the last one.
+fn edits(edits: &[Input<'_>], caps: &Caps) -> Option<Diff> {
+    let texts: Vec<(String, String)> = edits
+        .iter()
+        .map(|edit| (edit.whole("old_string").unwrap_or_default(), edit.whole("new_string").unwrap_or_default()))
+        .map(|(old, new)| diff::as_lines(old, new))
+        .collect();
+    let mut hunks: Vec<Hunk<'_>> = Vec::new();
+    let (mut old_lines, mut new_lines) = (0_u64, 0_u64);
+    for (old, new) in &texts {
+        for mut hunk in diff::hunks(old, new) {
+            hunk.old_start = hunk.old_start.saturating_add(old_lines);
+            hunk.new_start = hunk.new_start.saturating_add(new_lines);
+            hunks.push(hunk);
+        }
+        old_lines = old_lines.saturating_add(line_count(old));
+        new_lines = new_lines.saturating_add(line_count(new));
+    }
+    diff::render(&hunks, caps)
+}
+
+fn line_count(text: &str) -> u64 {
+    u64::try_from(text.split_inclusive('\n').count()).unwrap_or(u64::MAX)
+}
+
+fn range(input: Input<'_>) -> Option<String> {
+    let offset = input.0.get("offset").and_then(Value::number);
+    let limit = input.0.get("limit").and_then(Value::number);
+    match (offset, limit) {
+        (Some(offset), Some(limit)) => {
+            Some(format!("lines {offset}-{}", offset.saturating_add(limit).saturating_sub(1)))
+        }
+        (Some(offset), None) => Some(format!("from line {offset}")),
+        (None, Some(limit)) => Some(format!("first {limit} lines")),
+        (None, None) => None,
+    }
+}
+
+fn todos(call: &mut ToolCall, input: Input<'_>) -> Option<String> {
+    let todos: Vec<Value<'_>> = input.list("todos").collect();
+    if todos.is_empty() {
+        return None;
+    }
+    let with = |status: &str| {
+        let status = status.to_string();
+        todos.iter().filter(move |todo| text(**todo, "status").as_deref() == Some(status.as_str()))
+    };
+    let active = with("in_progress").next().map(|todo| Input(*todo));
+    call.subtitle = active.and_then(|todo| todo.label("activeForm").or_else(|| todo.label("content")));
+    let done = with("completed").count();
+    let items: Vec<String> = todos.iter().filter_map(|todo| Input(*todo).line("content")).collect();
+    let all = format!("{done} of {} done: {}", todos.len(), items.join("; "));
+    caps::one_line(all.chars(), SUMMARY_CHARS)
+}
+
+/// The questions with their options: what a person needs to answer while nothing else is written.
+fn questions(call: &mut ToolCall, input: Input<'_>) -> Option<String> {
+    let mut questions: Vec<Input<'_>> = input.list("questions").map(Input).collect();
+    if questions.is_empty() {
+        questions.push(input);
+    }
+    let first = questions.first()?;
+    call.subtitle = first.label("question");
+    let asked: Vec<String> = questions
+        .iter()
+        .filter_map(|question| {
+            let text = question.line("question")?;
+            let options: Vec<String> = question
+                .list("options")
+                .filter_map(|option| {
+                    Input(option).line("label").or_else(|| caps::one_line(option.chars()?, SUMMARY_CHARS))
+                })
+                .collect();
+            Some(if options.is_empty() { text } else { format!("{text} [{}]", options.join(" | ")) })
+        })
+        .collect();
+    caps::one_line(asked.join(" ").chars(), SUMMARY_CHARS)
+}
+
+/// The name as a label: `mcp__server__tool` says which server's tool it is.
+fn title(name: &str) -> String {
+    let parts = name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"));
+    let readable = parts.map_or_else(|| name.to_string(), |(server, tool)| format!("{server}: {tool}"));
+    caps::one_line(readable.chars(), SUBTITLE_CHARS).unwrap_or_else(|| name.to_string())
+}
+
+fn counted(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+fn text(value: Value<'_>, key: &str) -> Option<String> {
+    value.get(key).and_then(Value::filled)
+}
+
+/// The input of a call.
+#[derive(Clone, Copy)]
+struct Input<'a>(Value<'a>);
+
+impl<'a> Input<'a> {
+    /// A member as it is, if it is a string.
+    fn whole(self, key: &str) -> Option<String> {
+        self.0.get(key).and_then(Value::text)
+    }
+
+    /// A member on one line, as long as a summary may be. Numbers and words are shown as they are written.
+    fn line(self, key: &str) -> Option<String> {
+        self.short(key, SUMMARY_CHARS)
+    }
+
+    /// A member on one line, as long as a subtitle may be.
+    fn label(self, key: &str) -> Option<String> {
+        self.short(key, SUBTITLE_CHARS)
+    }
+
+    fn short(self, key: &str, cap_chars: usize) -> Option<String> {
+        let value = self.0.get(key)?;
+        match value.chars() {
+            Some(chars) => caps::one_line(chars, cap_chars),
+            None if value.is_null() => None,
+            None => one_line_json(value, cap_chars),
+        }
+    }
+
+    /// The elements of a member.
+    fn list(self, key: &str) -> impl Iterator<Item = Value<'a>> + use<'a> {
+        self.0.get(key).into_iter().flat_map(Value::elements)
+    }
+
+    /// The members that are there, on one line.
+    fn joined(self, keys: &[&str], separator: &str) -> Option<String> {
+        let parts: Vec<String> = keys.iter().filter_map(|key| self.line(key)).collect();
+        caps::one_line(parts.join(separator).chars(), SUMMARY_CHARS)
+    }
+
+    /// The whole input on one line.
+    fn json(self) -> Option<String> {
+        one_line_json(self.0, SUMMARY_CHARS).filter(|json| json != "{}" && json != "null")
+    }
+}
+
+fn one_line_json(value: Value<'_>, cap_chars: usize) -> Option<String> {
+    // Only the beginning is shown, and an input may be huge.
+    let head = value.raw().get(..cap_chars.saturating_mul(16)).unwrap_or_else(|| value.raw());
+    caps::one_line(String::from_utf8_lossy(head).chars(), cap_chars)
+}
