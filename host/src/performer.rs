@@ -1,0 +1,67 @@
+//! Performs every [`Op`] with the operating system's blocking calls, none of them longer than it may take.
+
+use std::sync::Arc;
+
+use panewire_core::ids::Handle;
+use panewire_core::io::{FailureKind, Op};
+
+use crate::answer::Answer;
+use crate::files::Files;
+use crate::limit::Limit;
+use crate::{process, unix};
+
+/// Performs operations. Clones share the open files, so that any thread can perform any operation.
+#[derive(Debug, Clone, Default)]
+pub struct Performer {
+    files: Arc<Files>,
+}
+
+impl Performer {
+    /// A performer without open files.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Performs an operation that can be done at once, without waiting for a disk or for anybody.
+    /// `None`: it has to be [performed](Self::perform) on a thread that may block.
+    #[must_use]
+    pub fn try_now(&self, op: &Op) -> Option<Answer> {
+        match op {
+            Op::Read { handle, offset, len } => self.files.try_read_now(*handle, *offset, *len),
+            // Which files are watched was just said by opening them: their inodes are in memory.
+            Op::Stat { path } => Some(self.files.stat(path)),
+            Op::CloseFile { handle } => Some(self.files.close(*handle)),
+            _ => None,
+        }
+    }
+
+    /// Performs an operation; blocks until it is done.
+    #[must_use]
+    pub fn perform(&self, op: &Op, limit: &Limit) -> Answer {
+        match op {
+            Op::Open { path, under } => self.files.open(path, under.as_deref()),
+            Op::Read { handle, offset, len } => self.files.read(*handle, *offset, *len),
+            Op::Stat { path } => self.files.stat(path),
+            Op::CloseFile { handle } => self.files.close(*handle),
+            Op::List { path, max_names } => self.files.list(path, *max_names),
+            Op::Write { path, bytes } => self.files.write(path, bytes),
+            Op::Append { path, bytes } => self.files.append(path, bytes),
+            Op::Run { argv, within, output_cap } => process::run(argv, *output_cap, *within, limit),
+            Op::Call { socket, line, within, answer_cap } => unix::call(socket, line, *answer_cap, *within, limit),
+            _ => Answer::Failed(FailureKind::Other, "this program cannot do that".to_owned()),
+        }
+    }
+
+    /// Forgets a file whose opening nobody waits for any more.
+    pub fn forget(&self, handle: Handle) {
+        self.files.close(handle);
+    }
+
+    /// Takes an answer back after the core has seen it, and keeps its buffer for the next read.
+    pub fn recycle(&self, answer: Answer) {
+        if let Answer::Bytes { piece, .. } = answer {
+            self.files.recycle(piece);
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! One question over a fresh connection to a Unix socket.
+
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use panewire_core::io::FailureKind;
+use rustix::event::{PollFd, PollFlags};
+use rustix::io::{Errno, FdFlags};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketType};
+
+use crate::answer::Answer;
+use crate::limit::Limit;
+
+/// Time between two tries to connect to a socket whose queue is full, and the longest single wait.
+const STEP: Duration = Duration::from_millis(50);
+
+/// [`Op::Call`](panewire_core::io::Op::Call): connects and sends the line in one write in the same moment, because
+/// herdr looks once and then sleeps 100 ms; then reads one line and ignores what follows.
+#[must_use]
+pub fn call(socket: &str, line: &[u8], answer_cap: usize, within: Duration, limit: &Limit) -> Answer {
+    ask(socket, line, answer_cap, within, limit).unwrap_or_else(|failed| failed)
+}
+
+fn ask(socket: &str, line: &[u8], answer_cap: usize, within: Duration, limit: &Limit) -> Result<Answer, Answer> {
+    let address = SocketAddrUnix::new(socket)?;
+    let mut stream = loop {
+        match connect(&address) {
+            Ok(stream) => break stream,
+            // The queue of the listener is full (Linux), or the connection is on its way.
+            Err(Errno::AGAIN | Errno::INPROGRESS | Errno::INTR) => {
+                if !limit.wait(within, STEP, &mut []) {
+                    return Err(Answer::timed_out());
+                }
+            }
+            Err(error) => return Err(error.into()),
+        }
+    };
+    let mut rest = line;
+    while !rest.is_empty() {
+        match stream.write(rest) {
+            Ok(written) => rest = rest.get(written..).unwrap_or_default(),
+            Err(error) => wait_after(&error, &stream, PollFlags::OUT, within, limit).ok_or(error)??,
+        }
+    }
+    let mut answer = Vec::new();
+    let mut buffer = [0; 8192];
+    loop {
+        match stream.read(&mut buffer) {
+            Ok(0) => return Err(unreachable("closed without an answer")),
+            Ok(read) => {
+                let piece = buffer.get(..read).unwrap_or_default();
+                let end = piece.iter().position(|byte| *byte == b'\n');
+                answer.extend_from_slice(piece.get(..end.unwrap_or(read)).unwrap_or_default());
+                if answer.len() > answer_cap {
+                    return Err(Answer::Failed(FailureKind::TooLarge, format!("answer of over {answer_cap} bytes")));
+                }
+                if end.is_some() {
+                    return Ok(Answer::Line(answer));
+                }
+            }
+            Err(error) => wait_after(&error, &stream, PollFlags::IN, within, limit).ok_or(error)??,
+        }
+    }
+}
+
+fn connect(address: &SocketAddrUnix) -> Result<UnixStream, Errno> {
+    let socket: OwnedFd = rustix::net::socket(AddressFamily::UNIX, SocketType::STREAM, None)?;
+    rustix::io::fcntl_setfd(&socket, FdFlags::CLOEXEC)?;
+    rustix::io::ioctl_fionbio(&socket, true)?;
+    rustix::net::connect(&socket, address)?;
+    Ok(socket.into())
+}
+
+/// Waits where the error says only that nothing moved. `None`: it says more.
+fn wait_after(
+    error: &io::Error,
+    stream: &UnixStream,
+    flags: PollFlags,
+    within: Duration,
+    limit: &Limit,
+) -> Option<Result<(), Answer>> {
+    match error.kind() {
+        io::ErrorKind::Interrupted => Some(Ok(())),
+        io::ErrorKind::WouldBlock => {
+            let mut fds = [PollFd::from_borrowed_fd(stream.as_fd(), flags)];
+            Some(if limit.wait(within, STEP, &mut fds) { Ok(()) } else { Err(Answer::timed_out()) })
+        }
+        _ => None,
+    }
+}
+
+fn unreachable(text: &str) -> Answer {
+    Answer::Failed(FailureKind::Unreachable, text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead as _, BufReader};
+    use std::os::unix::net::UnixListener;
+    use std::path::Path;
+    use std::thread;
+
+    use super::*;
+    use crate::limit::Cancel;
+
+    const LONG: Duration = Duration::from_secs(30);
+
+    fn question(socket: &Path, within: Duration) -> Answer {
+        call(socket.to_str().unwrap(), b"{\"id\":\"1\"}\n", 100, within, &Limit::begin(Cancel::default()))
+    }
+
+    fn failure(answer: &Answer) -> FailureKind {
+        match answer {
+            Answer::Failed(kind, _) => *kind,
+            other => panic!("not a failure: {other:?}"),
+        }
+    }
+
+    /// Answers one connection with `pieces` and closes it; gives back the line it was sent.
+    fn server(listener: UnixListener, pieces: Vec<Vec<u8>>) -> thread::JoinHandle<String> {
+        thread::spawn(move || {
+            let (stream, _) = listener.accept().unwrap();
+            let mut line = String::new();
+            BufReader::new(&stream).read_line(&mut line).unwrap();
+            for piece in pieces {
+                // The client may have had enough.
+                let _ = (&stream).write_all(&piece);
+            }
+            line
+        })
+    }
+
+    #[test]
+    fn one_line_goes_out_and_one_comes_back() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("s");
+        let served = server(UnixListener::bind(&path).unwrap(), vec![b"{\"a\"".into(), b":1}\nmore".into()]);
+        let Answer::Line(answer) = question(&path, LONG) else { panic!("no answer") };
+        assert_eq!(answer, b"{\"a\":1}");
+        assert_eq!(served.join().unwrap(), "{\"id\":\"1\"}\n");
+    }
+
+    #[test]
+    fn every_way_to_fail_has_its_kind() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("s");
+        assert_eq!(failure(&question(&path, LONG)), FailureKind::NotFound);
+
+        let served = server(UnixListener::bind(&path).unwrap(), vec![b"no newline".into()]);
+        assert_eq!(failure(&question(&path, LONG)), FailureKind::Unreachable);
+        served.join().unwrap();
+        assert_eq!(failure(&question(&path, LONG)), FailureKind::Unreachable, "nobody listens any more");
+
+        std::fs::remove_file(&path).unwrap();
+        let served = server(UnixListener::bind(&path).unwrap(), vec![vec![b'x'; 1000]]);
+        assert_eq!(failure(&question(&path, LONG)), FailureKind::TooLarge);
+        served.join().unwrap();
+
+        std::fs::remove_file(&path).unwrap();
+        let _wedged = UnixListener::bind(&path).unwrap();
+        assert_eq!(failure(&question(&path, Duration::from_millis(100))), FailureKind::TimedOut);
+
+        let long = directory.path().join("x".repeat(200));
+        assert!(matches!(question(&long, LONG), Answer::Failed(..)));
+    }
+
+    #[test]
+    fn a_listener_whose_queue_is_full_is_not_waited_for_longer_than_allowed() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("s");
+        let socket = rustix::net::socket(AddressFamily::UNIX, SocketType::STREAM, None).unwrap();
+        rustix::net::bind(&socket, &SocketAddrUnix::new(&path).unwrap()).unwrap();
+        rustix::net::listen(&socket, 0).unwrap();
+        let mut waiting = Vec::new();
+        let address = SocketAddrUnix::new(&path).unwrap();
+        while let Ok(stream) = connect(&address) {
+            waiting.push(stream);
+            assert!(waiting.len() < 100, "the queue does not fill");
+        }
+        let kind = failure(&question(&path, Duration::from_millis(100)));
+        assert!(matches!(kind, FailureKind::TimedOut | FailureKind::Unreachable), "{kind:?}");
+    }
+}
