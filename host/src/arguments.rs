@@ -1,1 +1,435 @@
-//! arguments
+//! The command line.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::path::PathBuf;
+
+use lexopt::prelude::*;
+use panewire_core::config::HerdrMode;
+use panewire_core::io::Level;
+
+/// Where the daemon listens if nobody says.
+pub const DEFAULT_LISTEN: &str = "127.0.0.1:8787";
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// Run the daemon.
+    Serve(Serve),
+    /// Print a conversation.
+    Show {
+        /// One JSON entry a line instead of text for people.
+        json: bool,
+        /// A file or a session id.
+        what: String,
+        /// Where to look for a session.
+        places: Places,
+    },
+    /// Follow a pane of a running daemon.
+    Tail {
+        /// The daemon's address, if it was given.
+        url: Option<String>,
+        /// The pane.
+        pane: String,
+        /// Where the daemon keeps its token.
+        places: Places,
+    },
+    /// List the panes.
+    Panes(Places),
+    /// Print the token.
+    Token {
+        /// Make a new one first.
+        rotate: bool,
+        /// Where it lies.
+        places: Places,
+    },
+    /// Print the help of a command, or the overview.
+    Help(Topic),
+    /// Print the version.
+    Version,
+}
+
+/// How the daemon runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Serve {
+    /// `HOST:PORT`; port 0 lets the system choose.
+    pub listen: String,
+    /// Where things are.
+    pub places: Places,
+    /// Further names for `Host`.
+    pub allow_hosts: Vec<String>,
+    /// Foreign origins that may call.
+    pub allow_origins: Vec<String>,
+    /// What the log says at most.
+    pub log: Level,
+    /// Serve the demo pane even when there is something else to follow.
+    pub demo: bool,
+}
+
+/// Where things are on this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Places {
+    /// The home directory in which agents keep their sessions.
+    pub home: Option<PathBuf>,
+    /// Our own state.
+    pub state_dir: Option<PathBuf>,
+    /// Which ways to herdr are tried.
+    pub herdr: HerdrMode,
+    /// herdr's program.
+    pub herdr_bin: Option<PathBuf>,
+    /// herdr's socket.
+    pub herdr_socket: Option<PathBuf>,
+}
+
+impl Default for Places {
+    fn default() -> Self {
+        Self { home: None, state_dir: None, herdr: HerdrMode::Auto, herdr_bin: None, herdr_socket: None }
+    }
+}
+
+/// What help is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Topic {
+    /// All commands.
+    Overview,
+    /// `serve`
+    Serve,
+    /// `show`
+    Show,
+    /// `tail`
+    Tail,
+    /// `panes`
+    Panes,
+    /// `token`
+    Token,
+}
+
+/// A command line that makes no sense; its text is one line for the person who typed it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unclear(String);
+
+impl fmt::Display for Unclear {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (see panewire --help)", self.0)
+    }
+}
+
+impl std::error::Error for Unclear {}
+
+impl From<lexopt::Error> for Unclear {
+    fn from(error: lexopt::Error) -> Self {
+        Self(error.to_string())
+    }
+}
+
+/// Reads a command line without the program's own name.
+///
+/// # Errors
+/// [`Unclear`] for what is unknown, missing or too much.
+pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, Unclear> {
+    let mut arguments: Vec<OsString> = arguments.into_iter().collect();
+    let topic = match arguments.first().and_then(|first| first.to_str()) {
+        Some("serve") => Topic::Serve,
+        Some("show") => Topic::Show,
+        Some("tail") => Topic::Tail,
+        Some("panes") => Topic::Panes,
+        Some("token") => Topic::Token,
+        Some("help") => Topic::Overview,
+        Some(word) if !word.starts_with('-') => return Err(Unclear(format!("unknown command '{word}'"))),
+        _ => {
+            return match options(Topic::Serve, arguments)? {
+                Command::Help(_) => Ok(Command::Help(Topic::Overview)),
+                command => Ok(command),
+            };
+        }
+    };
+    arguments.remove(0);
+    options(topic, arguments)
+}
+
+fn options(topic: Topic, arguments: Vec<OsString>) -> Result<Command, Unclear> {
+    if topic == Topic::Overview {
+        return Ok(Command::Help(Topic::Overview));
+    }
+    let mut serve = Serve {
+        listen: DEFAULT_LISTEN.to_owned(),
+        places: Places::default(),
+        allow_hosts: Vec::new(),
+        allow_origins: Vec::new(),
+        log: Level::Info,
+        demo: false,
+    };
+    let (mut json, mut rotate, mut url, mut subject) = (false, false, None, None);
+    let mut parser = lexopt::Parser::from_args(arguments);
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Short('h') | Long("help") => return Ok(Command::Help(topic)),
+            Short('V') | Long("version") => return Ok(Command::Version),
+            Long("home") => serve.places.home = Some(path(&mut parser)?),
+            Long("state-dir") => serve.places.state_dir = Some(path(&mut parser)?),
+            Long("herdr") if topic != Topic::Token => {
+                serve.places.herdr = match text(&mut parser)?.as_str() {
+                    "auto" => HerdrMode::Auto,
+                    "socket" => HerdrMode::Socket,
+                    "cli" => HerdrMode::Cli,
+                    "none" => HerdrMode::Off,
+                    other => return Err(Unclear(format!("--herdr is auto, socket, cli or none, not '{other}'"))),
+                };
+            }
+            Long("herdr-bin") if topic != Topic::Token => serve.places.herdr_bin = Some(path(&mut parser)?),
+            Long("herdr-socket") if topic != Topic::Token => serve.places.herdr_socket = Some(path(&mut parser)?),
+            Long("listen") if topic == Topic::Serve => serve.listen = listen(text(&mut parser)?)?,
+            Long("allow-host") if topic == Topic::Serve => serve.allow_hosts.push(text(&mut parser)?),
+            Long("allow-origin") if topic == Topic::Serve => serve.allow_origins.push(text(&mut parser)?),
+            Long("log") if topic == Topic::Serve => {
+                serve.log = match text(&mut parser)?.as_str() {
+                    "warn" => Level::Warn,
+                    "info" => Level::Info,
+                    "debug" => Level::Debug,
+                    other => return Err(Unclear(format!("--log is warn, info or debug, not '{other}'"))),
+                };
+            }
+            Long("demo") if topic == Topic::Serve => serve.demo = true,
+            Long("json") if topic == Topic::Show => json = true,
+            Long("url") if topic == Topic::Tail => url = Some(text(&mut parser)?),
+            Long("rotate") if topic == Topic::Token => rotate = true,
+            Value(value) if matches!(topic, Topic::Show | Topic::Tail) && subject.is_none() => {
+                subject = Some(value.string()?);
+            }
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    let places = serve.places.clone();
+    let named = |what: &str| subject.ok_or_else(|| Unclear(format!("{what} is missing")));
+    Ok(match topic {
+        Topic::Overview => Command::Help(topic),
+        Topic::Serve => Command::Serve(serve),
+        Topic::Show => Command::Show { json, what: named("FILE or SESSION")?, places },
+        Topic::Tail => Command::Tail { url, pane: named("PANE")?, places },
+        Topic::Panes => Command::Panes(places),
+        Topic::Token => Command::Token { rotate, places },
+    })
+}
+
+fn text(parser: &mut lexopt::Parser) -> Result<String, Unclear> {
+    Ok(parser.value()?.string()?)
+}
+
+fn path(parser: &mut lexopt::Parser) -> Result<PathBuf, Unclear> {
+    let path = PathBuf::from(text(parser)?);
+    if path.as_os_str().is_empty() {
+        return Err(Unclear("an empty path".to_owned()));
+    }
+    Ok(path)
+}
+
+/// `HOST:PORT`; a port alone is one on loopback.
+fn listen(address: String) -> Result<String, Unclear> {
+    if address.parse::<u16>().is_ok() {
+        return Ok(format!("127.0.0.1:{address}"));
+    }
+    match address.rsplit_once(':') {
+        Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => Ok(address),
+        _ => Err(Unclear(format!("--listen wants HOST:PORT, not '{address}'"))),
+    }
+}
+
+impl Topic {
+    /// The help.
+    #[must_use]
+    pub const fn help(self) -> &'static str {
+        match self {
+            Self::Overview => OVERVIEW,
+            Self::Serve => SERVE,
+            Self::Show => SHOW,
+            Self::Tail => TAIL,
+            Self::Panes => PANES,
+            Self::Token => TOKEN,
+        }
+    }
+}
+
+const OVERVIEW: &str = "\
+Follow coding agents live: their transcripts, normalised and served over WebSocket.
+
+usage:
+  panewire [serve] [OPTIONS]            run the daemon
+  panewire show [--json] FILE|SESSION   print a conversation from a file
+  panewire tail [--url URL] PANE        follow a pane of a running daemon
+  panewire panes                        list the panes, sessions and files it sees
+  panewire token [--rotate]             print the token, or a new one
+
+  panewire COMMAND --help               more about a command
+  panewire --version
+";
+
+const SERVE: &str = "\
+Run the daemon.
+
+usage: panewire [serve] [OPTIONS]
+
+  --listen HOST:PORT      where to listen [127.0.0.1:8787]; port 0: any that is free
+  --home DIR              the home directory whose agents are followed; CLAUDE_CONFIG_DIR does not count then
+  --state-dir DIR         where the token and our own state lie [$XDG_STATE_HOME/panewire or ~/.local/state/panewire]
+  --herdr auto|socket|cli|none
+                          how herdr is asked [auto: its socket where one answers, its command line otherwise]
+  --herdr-bin PATH        herdr's program [herdr]
+  --herdr-socket PATH     herdr's socket [as herdr itself finds it]
+  --allow-host NAME       a further name that clients may use for this machine (repeatable)
+  --allow-origin ORIGIN   a web page's origin that may call, such as https://app.example (repeatable)
+  --log warn|info|debug   what standard error tells [info]
+  --demo                  serve the pane 'demo' even when there is something else to follow
+
+On standard output it says where it listens, in one line. Clients need the token: see 'panewire token'.
+The environment variable PANEWIRE_TOKEN replaces the token file.
+";
+
+const SHOW: &str = "\
+Print a conversation from a file, normalised.
+
+usage: panewire show [--json] [OPTIONS] FILE|SESSION
+
+  --json                  one JSON entry a line
+  --home DIR              where to look for a session
+
+A FILE is a path; a SESSION is the id of a Claude Code session.
+";
+
+const TAIL: &str = "\
+Follow a pane of a running daemon: the newest page, then what comes.
+
+usage: panewire tail [--url URL] [OPTIONS] PANE
+
+  --url URL               the daemon [the one that runs on this machine, else http://127.0.0.1:8787]
+  --state-dir DIR         where that daemon keeps its state
+
+The token comes from PANEWIRE_TOKEN or from the daemon's token file; ?token= in the URL wins.
+";
+
+const PANES: &str = "\
+List the panes, sessions and files that a daemon would see.
+
+usage: panewire panes [OPTIONS]
+
+  --home DIR              the home directory whose agents are followed
+  --herdr auto|socket|cli|none, --herdr-bin PATH, --herdr-socket PATH
+                          how herdr is asked
+";
+
+const TOKEN: &str = "\
+Print the token that clients need; it is made if there is none.
+
+usage: panewire token [--rotate] [OPTIONS]
+
+  --rotate                make a new one; a running daemon keeps the old one until it is started again
+  --state-dir DIR         where the token lies
+";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<Command, Unclear> {
+        parse(line.split_whitespace().map(OsString::from))
+    }
+
+    fn serve(line: &str) -> Serve {
+        match parsed(line).unwrap() {
+            Command::Serve(serve) => serve,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn error(line: &str) -> String {
+        parsed(line).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn nothing_at_all_serves() {
+        let plain = serve("");
+        assert_eq!(plain.listen, "127.0.0.1:8787");
+        assert_eq!((plain.log, plain.demo), (Level::Info, false));
+        assert_eq!(plain.places, Places::default());
+        assert_eq!(serve("serve"), plain);
+    }
+
+    #[test]
+    fn every_flag_of_serve_is_read() {
+        let all = serve(
+            "serve --listen 0.0.0.0:0 --home /h --state-dir=/s --herdr cli --herdr-bin /b --herdr-socket /k \
+             --allow-host a --allow-host b --allow-origin https://c --log debug --demo",
+        );
+        let places = Places {
+            home: Some("/h".into()),
+            state_dir: Some("/s".into()),
+            herdr: HerdrMode::Cli,
+            herdr_bin: Some("/b".into()),
+            herdr_socket: Some("/k".into()),
+        };
+        let expected = Serve {
+            listen: "0.0.0.0:0".into(),
+            places,
+            allow_hosts: vec!["a".into(), "b".into()],
+            allow_origins: vec!["https://c".into()],
+            log: Level::Debug,
+            demo: true,
+        };
+        assert_eq!(all, expected);
+        assert_eq!(serve("--listen 9000").listen, "127.0.0.1:9000");
+        assert_eq!(serve("--listen [::1]:9000").listen, "[::1]:9000");
+        for (word, mode) in [("auto", HerdrMode::Auto), ("socket", HerdrMode::Socket), ("none", HerdrMode::Off)] {
+            assert_eq!(serve(&format!("--herdr {word}")).places.herdr, mode);
+        }
+    }
+
+    #[test]
+    fn the_other_commands_take_their_own_flags() {
+        let places = Places::default();
+        assert_eq!(
+            parsed("show --json a.jsonl"),
+            Ok(Command::Show { json: true, what: "a.jsonl".into(), places: places.clone() })
+        );
+        assert_eq!(
+            parsed("tail --url http://h:1 w1:p1"),
+            Ok(Command::Tail { url: Some("http://h:1".into()), pane: "w1:p1".into(), places: places.clone() })
+        );
+        assert_eq!(parsed("panes"), Ok(Command::Panes(places.clone())));
+        assert_eq!(parsed("token --rotate"), Ok(Command::Token { rotate: true, places }));
+    }
+
+    #[test]
+    fn help_and_version_are_everywhere() {
+        assert_eq!(parsed("--help"), Ok(Command::Help(Topic::Overview)));
+        assert_eq!(parsed("help"), Ok(Command::Help(Topic::Overview)));
+        assert_eq!(parsed("-V"), Ok(Command::Version));
+        for (word, topic) in [
+            ("serve", Topic::Serve),
+            ("show", Topic::Show),
+            ("tail", Topic::Tail),
+            ("panes", Topic::Panes),
+            ("token", Topic::Token),
+        ] {
+            assert_eq!(parsed(&format!("{word} --help")), Ok(Command::Help(topic)));
+            assert!(topic.help().contains("usage: panewire "));
+            assert!(OVERVIEW.contains(&format!("panewire {word}")) || word == "serve");
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_said_in_one_line() {
+        assert_eq!(error("srve"), "unknown command 'srve' (see panewire --help)");
+        assert_eq!(error("--bogus"), "invalid option '--bogus' (see panewire --help)");
+        assert_eq!(error("panes --demo"), "invalid option '--demo' (see panewire --help)");
+        assert_eq!(error("show"), "FILE or SESSION is missing (see panewire --help)");
+        assert_eq!(error("tail"), "PANE is missing (see panewire --help)");
+        assert_eq!(error("tail a b"), "unexpected argument \"b\" (see panewire --help)");
+        assert_eq!(error("--herdr ssh"), "--herdr is auto, socket, cli or none, not 'ssh' (see panewire --help)");
+        assert_eq!(error("--log loud"), "--log is warn, info or debug, not 'loud' (see panewire --help)");
+        for address in ["x", "host", "host:", ":80", "host:99999"] {
+            assert_eq!(
+                error(&format!("--listen {address}")),
+                format!("--listen wants HOST:PORT, not '{address}' (see panewire --help)")
+            );
+        }
+    }
+}

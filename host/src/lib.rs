@@ -10,6 +10,7 @@
 pub mod answer;
 pub mod arguments;
 pub mod blocking;
+pub mod clock;
 pub mod files;
 pub mod limit;
 pub mod lock;
@@ -22,6 +23,8 @@ pub mod unix;
 pub mod websocket;
 
 pub use answer::Answer;
+pub use clock::Clock;
 pub use limit::{Cancel, Limit};
+pub use log::Log;
 pub use performer::Performer;
 pub use websocket::WebSocket;

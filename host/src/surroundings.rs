@@ -1,1 +1,273 @@
-//! surroundings
+//! What the process finds around it: home, state, herdr, and the machine's own names.
+
+use std::env;
+use std::ffi::OsString;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use panewire_core::config::{Config, Demo, Herdr, Roots};
+use panewire_core::http::auth::TokenDigest;
+use panewire_core::limits::Limits;
+
+use crate::arguments::{Places, Serve};
+
+/// Paths and names that were made out, before a token is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Surroundings {
+    /// Claude Code's configuration directory.
+    pub claude: String,
+    /// Our own state.
+    pub state_dir: PathBuf,
+    /// How herdr is asked.
+    pub herdr: Herdr,
+    /// The machine's own names.
+    pub own_names: Vec<String>,
+}
+
+/// Why the surroundings are of no use: one line for the person who started it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unusable(String);
+
+impl fmt::Display for Unusable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unusable {}
+
+impl Surroundings {
+    /// Looks at this process's environment.
+    ///
+    /// # Errors
+    /// [`Unusable`] if there is no home, or it cannot be read, or a path is not UTF-8.
+    pub fn find(places: &Places) -> Result<Self, Unusable> {
+        Self::from_variables(places, &|name| env::var_os(name), own_names())
+    }
+
+    fn from_variables(
+        places: &Places,
+        variable: &dyn Fn(&str) -> Option<OsString>,
+        own_names: Vec<String>,
+    ) -> Result<Self, Unusable> {
+        let variable = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let user_home = variable("HOME");
+        let home = places.home.clone().or_else(|| user_home.clone());
+        let home = home.ok_or_else(|| Unusable("there is no HOME: say --home DIR".to_owned()))?;
+        if let Err(error) = fs::read_dir(&home) {
+            return Err(Unusable(format!("cannot read the home directory {}: {error}", home.display())));
+        }
+        // Who names a home wants that one, and not what the environment says about another.
+        let configured = if places.home.is_some() { None } else { variable("CLAUDE_CONFIG_DIR") };
+        let claude = configured.unwrap_or_else(|| home.join(".claude"));
+        let state_home = variable("XDG_STATE_HOME")
+            .filter(|path| path.is_absolute())
+            .or_else(|| user_home.as_ref().map(|home| home.join(".local/state")));
+        let state_dir = match (&places.state_dir, state_home) {
+            (Some(state_dir), _) => state_dir.clone(),
+            (None, Some(state_home)) => state_home.join("panewire"),
+            (None, None) => return Err(Unusable("there is no HOME: say --state-dir DIR".to_owned())),
+        };
+        let socket = places.herdr_socket.clone().or_else(|| herdr_socket(&variable));
+        let program = match &places.herdr_bin {
+            // A name alone is looked up in PATH.
+            Some(program) if program.components().count() > 1 => text(program)?,
+            Some(program) => program.to_str().map(str::to_owned).ok_or_else(|| not_utf8(program))?,
+            None => "herdr".to_owned(),
+        };
+        let herdr = Herdr { mode: places.herdr, socket: socket.map(|socket| text(&socket)).transpose()?, program };
+        Ok(Self { claude: text(&claude)?, state_dir: text(&state_dir)?.into(), herdr, own_names })
+    }
+
+    /// What the core needs to know.
+    ///
+    /// # Errors
+    /// Never after [`Surroundings::find`], which has looked at every path.
+    pub fn config(&self, serve: &Serve, token: &str) -> Result<Config, Unusable> {
+        Ok(Config {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            own_names: self.own_names.clone(),
+            allow_hosts: serve.allow_hosts.clone(),
+            allow_origins: serve.allow_origins.clone(),
+            tokens: vec![TokenDigest::of(token)],
+            roots: Roots { claude: self.claude.clone() },
+            state_dir: text(&self.state_dir)?,
+            herdr: self.herdr.clone(),
+            demo: if serve.demo { Demo::Always } else { Demo::Auto },
+            limits: Limits::default(),
+        })
+    }
+}
+
+/// herdr's socket as herdr finds it: a path, a session's name, or the default.
+fn herdr_socket(variable: &dyn Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
+    if let Some(path) = variable("HERDR_SOCKET_PATH") {
+        return Some(path);
+    }
+    let base = variable("XDG_CONFIG_HOME").or_else(|| Some(variable("HOME")?.join(".config")))?.join("herdr");
+    let name = variable("HERDR_SESSION").filter(|name| is_session_name(name) && name.as_os_str() != "default");
+    Some(match name {
+        Some(name) => base.join("sessions").join(name).join("herdr.sock"),
+        None => base.join("herdr.sock"),
+    })
+}
+
+/// ASCII letters, digits, `.`, `_`, `-`, at most 64, and nothing that is a way up.
+fn is_session_name(name: &Path) -> bool {
+    name.to_str().is_some_and(|name| {
+        name.len() <= 64
+            && !matches!(name, "." | "..")
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+    })
+}
+
+/// The names by which others on the network call this machine.
+fn own_names() -> Vec<String> {
+    let uname = rustix::system::uname();
+    let full = uname.nodename().to_string_lossy().to_lowercase();
+    let short = full.split('.').next().unwrap_or_default().to_owned();
+    if short.is_empty() {
+        return Vec::new();
+    }
+    let mut names = vec![format!("{short}.local"), short];
+    if !names.contains(&full) {
+        names.push(full);
+    }
+    names
+}
+
+/// An absolute path in UTF-8, without a final `/`.
+fn text(path: &Path) -> Result<String, Unusable> {
+    let absolute =
+        std::path::absolute(path).map_err(|error| Unusable(format!("cannot use {}: {error}", path.display())))?;
+    let text = absolute.to_str().ok_or_else(|| not_utf8(path))?;
+    let trimmed = text.trim_end_matches('/');
+    Ok(if trimmed.is_empty() { "/".to_owned() } else { trimmed.to_owned() })
+}
+
+fn not_utf8(path: &Path) -> Unusable {
+    Unusable(format!("not UTF-8: {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use panewire_core::config::HerdrMode;
+
+    use super::*;
+
+    fn found(places: &Places, variables: &[(&str, &str)]) -> Result<Surroundings, Unusable> {
+        let variable =
+            |name: &str| variables.iter().find(|(other, _)| *other == name).map(|(_, value)| OsString::from(value));
+        Surroundings::from_variables(places, &variable, vec!["box".into()])
+    }
+
+    fn home() -> (tempfile::TempDir, String) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().to_str().unwrap().to_owned();
+        (directory, path)
+    }
+
+    #[test]
+    fn everything_lies_in_the_home_directory_by_default() {
+        let (_directory, home) = home();
+        let surroundings = found(&Places::default(), &[("HOME", &home), ("CLAUDE_CONFIG_DIR", "")]).unwrap();
+        let expected = Surroundings {
+            claude: format!("{home}/.claude"),
+            state_dir: format!("{home}/.local/state/panewire").into(),
+            herdr: Herdr {
+                mode: HerdrMode::Auto,
+                socket: Some(format!("{home}/.config/herdr/herdr.sock")),
+                program: "herdr".into(),
+            },
+            own_names: vec!["box".into()],
+        };
+        assert_eq!(surroundings, expected);
+    }
+
+    #[test]
+    fn the_environment_moves_things() {
+        let (_directory, home) = home();
+        let variables =
+            [("HOME", &home[..]), ("CLAUDE_CONFIG_DIR", "/c/"), ("XDG_STATE_HOME", "/s"), ("XDG_CONFIG_HOME", "/x")];
+        let surroundings = found(&Places::default(), &variables).unwrap();
+        assert_eq!(surroundings.claude, "/c");
+        assert_eq!(surroundings.state_dir, Path::new("/s/panewire"));
+        assert_eq!(surroundings.herdr.socket.as_deref(), Some("/x/herdr/herdr.sock"));
+        let relative = found(&Places::default(), &[("HOME", &home), ("XDG_STATE_HOME", "s")]).unwrap();
+        assert_eq!(relative.state_dir, Path::new(&home).join(".local/state/panewire"));
+    }
+
+    #[test]
+    fn a_named_home_switches_the_agents_variables_off_and_nothing_else() {
+        let (_directory, home) = home();
+        let (_named, named) = self::home();
+        let places = Places { home: Some(format!("{named}/").into()), ..Places::default() };
+        let surroundings = found(&places, &[("HOME", &home), ("CLAUDE_CONFIG_DIR", "/c")]).unwrap();
+        assert_eq!(surroundings.claude, format!("{named}/.claude"));
+        assert_eq!(surroundings.state_dir, Path::new(&home).join(".local/state/panewire"));
+        assert_eq!(surroundings.herdr.socket, Some(format!("{home}/.config/herdr/herdr.sock")));
+    }
+
+    #[test]
+    fn herdrs_socket_is_found_as_herdr_finds_it() {
+        let (_directory, home) = home();
+        let socket = |variables: &[(&str, &str)]| {
+            let all: Vec<_> = [("HOME", &home[..])].into_iter().chain(variables.iter().copied()).collect();
+            found(&Places::default(), &all).unwrap().herdr.socket.unwrap()
+        };
+        let base = format!("{home}/.config/herdr");
+        assert_eq!(socket(&[("HERDR_SESSION", "work")]), format!("{base}/sessions/work/herdr.sock"));
+        assert_eq!(socket(&[("HERDR_SESSION", "default")]), format!("{base}/herdr.sock"));
+        assert_eq!(socket(&[("HERDR_SESSION", "../up")]), format!("{base}/herdr.sock"));
+        assert_eq!(socket(&[("HERDR_SESSION", "..")]), format!("{base}/herdr.sock"));
+        assert_eq!(socket(&[("HERDR_SESSION", "work"), ("HERDR_SOCKET_PATH", "/run/h.sock")]), "/run/h.sock");
+        let places = Places { herdr_socket: Some("/said".into()), ..Places::default() };
+        let said = found(&places, &[("HOME", &home), ("HERDR_SOCKET_PATH", "/run/h.sock")]).unwrap();
+        assert_eq!(said.herdr.socket.as_deref(), Some("/said"));
+    }
+
+    #[test]
+    fn herdrs_program_is_a_name_or_a_path() {
+        let (_directory, home) = home();
+        let program = |program: &str| {
+            let places = Places { herdr_bin: Some(program.into()), ..Places::default() };
+            found(&places, &[("HOME", &home)]).unwrap().herdr.program
+        };
+        assert_eq!(program("herdr-dev"), "herdr-dev");
+        assert_eq!(program("/opt/herdr"), "/opt/herdr");
+        assert_eq!(program("bin/herdr"), std::path::absolute("bin/herdr").unwrap().to_str().unwrap());
+    }
+
+    #[test]
+    fn a_home_that_cannot_be_read_is_said_at_once() {
+        let (_directory, home) = home();
+        let missing = format!("{home}/none");
+        let places = Places { home: Some(missing.clone().into()), ..Places::default() };
+        let error = found(&places, &[("HOME", &home)]).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("cannot read the home directory {missing}: ")), "{error}");
+        assert_eq!(found(&Places::default(), &[]).unwrap_err().to_string(), "there is no HOME: say --home DIR");
+        let places = Places { home: Some(home.into()), ..Places::default() };
+        assert_eq!(found(&places, &[]).unwrap_err().to_string(), "there is no HOME: say --state-dir DIR");
+    }
+
+    #[test]
+    fn the_core_is_told_what_was_found() {
+        let (_directory, home) = home();
+        let surroundings = found(&Places::default(), &[("HOME", &home)]).unwrap();
+        let serve = Serve {
+            listen: String::new(),
+            places: Places::default(),
+            allow_hosts: vec!["tail.net".into()],
+            allow_origins: vec!["https://app.example".into()],
+            log: panewire_core::io::Level::Info,
+            demo: true,
+        };
+        let config = surroundings.config(&serve, "secret").unwrap();
+        assert_eq!(config.roots.claude, format!("{home}/.claude"));
+        assert_eq!(config.state_dir, format!("{home}/.local/state/panewire"));
+        assert_eq!((config.demo, config.allow_hosts), (Demo::Always, vec!["tail.net".to_owned()]));
+        assert!(config.tokens.iter().any(|digest| digest.matches("secret")));
+        assert!(!format!("{:?}", config.tokens).contains("secret"));
+    }
+}

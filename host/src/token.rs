@@ -1,1 +1,117 @@
-//! token
+//! The token that opens the door.
+
+use std::fmt::Write as _;
+use std::fs::{self, File, Permissions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::files::replace;
+
+/// The environment variable that replaces the file.
+pub const VARIABLE: &str = "PANEWIRE_TOKEN";
+
+/// Bytes of a token file that are read.
+const MAX_BYTES: u64 = 4096;
+
+/// Where the token of a state directory lies.
+#[must_use]
+pub fn file(state_dir: &Path) -> PathBuf {
+    state_dir.join("token")
+}
+
+/// The token of a state directory; a first one is made.
+///
+/// # Errors
+/// What the system says, or that the file holds nothing that could be a token.
+pub fn load(state_dir: &Path) -> io::Result<String> {
+    let path = file(state_dir);
+    match read(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => rotate(state_dir),
+        other => other.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display()))),
+    }
+}
+
+/// Makes a new token and forgets the old one.
+///
+/// # Errors
+/// What the system says; the old one stays then.
+pub fn rotate(state_dir: &Path) -> io::Result<String> {
+    let token = random()?;
+    replace(&file(state_dir), format!("{token}\n").as_bytes())?;
+    Ok(token)
+}
+
+/// 32 random bytes in hexadecimal.
+///
+/// # Errors
+/// That the system has no random numbers.
+pub fn random() -> io::Result<String> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+    let mut token = String::with_capacity(64);
+    for byte in bytes {
+        let _ = write!(token, "{byte:02x}");
+    }
+    Ok(token)
+}
+
+fn read(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    let file = File::open(path)?;
+    if file.metadata()?.permissions().mode() & 0o077 != 0 {
+        // Somebody copied it with other tools: others shall not go on reading it.
+        fs::set_permissions(path, Permissions::from_mode(0o600))?;
+    }
+    (&file).take(MAX_BYTES).read_to_string(&mut text)?;
+    let token = text.trim();
+    if token.is_empty() || token.chars().any(|character| character.is_whitespace() || character.is_control()) {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "holds no token (panewire token --rotate makes one)"));
+    }
+    Ok(token.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn the_first_token_is_made_and_stays() {
+        let directory = tempfile::tempdir().unwrap();
+        let state_dir = directory.path().join("state");
+        let token = load(&state_dir).unwrap();
+        assert_eq!(token.len(), 64);
+        assert!(token.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte)));
+        assert_eq!((mode(&state_dir), mode(&file(&state_dir))), (0o700, 0o600));
+        assert_eq!(load(&state_dir).unwrap(), token);
+        let fresh = rotate(&state_dir).unwrap();
+        assert_ne!(fresh, token);
+        assert_eq!(load(&state_dir).unwrap(), fresh);
+        assert_eq!(mode(&file(&state_dir)), 0o600);
+    }
+
+    #[test]
+    fn a_token_that_others_can_read_is_made_private() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = file(directory.path());
+        fs::write(&path, "  my-own-token\n").unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+        assert_eq!(load(directory.path()).unwrap(), "my-own-token");
+        assert_eq!(mode(&path), 0o600);
+    }
+
+    #[test]
+    fn a_file_without_a_token_opens_no_door() {
+        let directory = tempfile::tempdir().unwrap();
+        for content in ["", "\n", "two words\n"] {
+            fs::write(file(directory.path()), content).unwrap();
+            let error = load(directory.path()).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+            assert!(error.to_string().ends_with("token: holds no token (panewire token --rotate makes one)"));
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! The commands beside the daemon.
+
+pub(crate) mod token;

@@ -1,0 +1,32 @@
+//! `panewire token`
+
+use std::env;
+use std::io::{self, Write as _};
+
+use panewire_host::arguments::Places;
+use panewire_host::surroundings::Surroundings;
+use panewire_host::{lock, token};
+
+use crate::{Problem, print};
+
+/// Prints the token that is in force, or a new one.
+pub(crate) fn run(rotate: bool, places: &Places) -> Result<(), Problem> {
+    let from_variable = env::var(token::VARIABLE).ok().filter(|secret| !secret.is_empty());
+    if rotate && from_variable.is_some() {
+        return Err(Problem::new("PANEWIRE_TOKEN replaces the token file: change it there"));
+    }
+    if let Some(secret) = from_variable {
+        return print(&format!("{secret}\n"));
+    }
+    let state_dir = Surroundings::find(places)?.state_dir;
+    let secret = if rotate { token::rotate(&state_dir) } else { token::load(&state_dir) }
+        .map_err(|error| Problem::new(format_args!("cannot use the token: {error}")))?;
+    if rotate && let Some(holder) = lock::holder(&state_dir) {
+        let _ = writeln!(
+            io::stderr(),
+            "panewire: the running daemon (process {}) keeps the old token until it is started again",
+            holder.pid
+        );
+    }
+    print(&format!("{secret}\n"))
+}
