@@ -96,7 +96,7 @@ impl Connection {
     }
 
     /// Writes what is queued, and gives the core the credit.
-    fn write(&mut self, cx: &mut Context<'_>) -> Step {
+    fn write(&self, cx: &mut Context<'_>) -> Step {
         let mut taken = 0;
         let step = loop {
             let mut stage = self.carrier.exchange().stage();
