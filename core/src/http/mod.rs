@@ -4,6 +4,7 @@ pub mod answer;
 pub mod auth;
 pub mod guard;
 pub mod info;
+pub mod panes;
 pub mod route;
 pub mod target;
 

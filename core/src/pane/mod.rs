@@ -1,10 +1,15 @@
 //! From a pane to the transcript of its agent.
 
+pub mod census;
 pub mod herdr;
 pub mod name;
 pub mod probe;
 pub mod resolve;
 
+pub use census::{Census, Found, Listed};
 pub use herdr::{HerdrAsk, HerdrError, PaneAgent, Question, Reply, SessionKind, SessionRef};
 pub use name::PaneName;
 pub use resolve::{Recheck, Resolve, ResolveError, Resolved, Verdict};
+
+#[cfg(test)]
+pub(crate) mod simulated;

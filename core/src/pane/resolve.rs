@@ -311,3 +311,6 @@ fn newest(found: alloc::vec::Vec<SessionFile>) -> Option<Located> {
 fn look_at_both_ends(located: &Located) -> Option<Probe> {
     located.exists.then(|| Probe::new(&located.path, &located.under, Ends::Both, claude::recorded))
 }
+
+#[cfg(test)]
+mod tests;

@@ -430,3 +430,6 @@ fn files_of<'a>(directory: &'a str, names: &'a [DirEntry]) -> impl Iterator<Item
 fn sort_newest_first(files: &mut [File]) {
     files.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.path.cmp(&b.path)));
 }
+
+#[cfg(test)]
+mod tests;

@@ -209,3 +209,6 @@ fn file_of(directory: &str, entry: &DirEntry) -> Option<File> {
     let session = session_of_file(&entry.name).filter(|_| entry.facts.kind == FileKind::File)?;
     Some(File { session, path: format!("{directory}/{}", entry.name), facts: entry.facts })
 }
+
+#[cfg(test)]
+mod tests;

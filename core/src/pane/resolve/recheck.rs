@@ -320,3 +320,6 @@ fn is_within(path: &str, ancestor: &str) -> bool {
     let (path, ancestor) = (without_final_slash(path), without_final_slash(ancestor));
     path.strip_prefix(ancestor).is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || ancestor == "/")
 }
+
+#[cfg(test)]
+mod tests;

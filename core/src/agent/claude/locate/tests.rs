@@ -1,0 +1,217 @@
+use alloc::format;
+use alloc::string::{String, ToString as _};
+
+use super::{Locate, LocateError, Located, directory_by_agent, directory_by_contract, is_session_id, session_of_file};
+use crate::config::Roots;
+use crate::ids::SessionId;
+use crate::io::{FileTime, Op};
+use crate::limits;
+use crate::pane::simulated::{BOOKKEEPING, World, at, conversation};
+
+const ROOT: &str = "/home/u/.claude/projects";
+const ID: &str = "7d2c19f0-5a1e-4c3b-9f54-2f1b0c6d8e21";
+
+fn locate(world: &mut World, cwd: Option<&str>, session: Option<&str>) -> Result<Located, LocateError> {
+    let session = session.map(SessionId::from);
+    let mut machine = Locate::new(&Roots { claude: "/home/u/.claude".into() }, cwd, session.as_ref());
+    world.drive(at(0), &mut machine);
+    machine.take_result().expect("a result when nothing is asked any more")
+}
+
+fn located(path: &str, session: &str, cwd: Option<&str>, modified: i64) -> Located {
+    Located {
+        path: path.into(),
+        under: ROOT.into(),
+        session: session.into(),
+        exists: true,
+        recorded_cwd: cwd.map(String::from),
+        modified: FileTime(modified * 1_000_000),
+    }
+}
+
+#[test]
+fn directories_are_encoded_in_two_ways() {
+    for (cwd, contract, agent) in [
+        ("/home/u/foo", "-home-u-foo", "-home-u-foo"),
+        ("/Users/x/.herdr/worktrees/foo", "-Users-x--herdr-worktrees-foo", "-Users-x--herdr-worktrees-foo"),
+        ("/home/me/my_app.v2", "-home-me-my_app-v2", "-home-me-my-app-v2"),
+        ("/home/me/café v1.0", "-home-me-café v1-0", "-home-me-caf--v1-0"),
+        (r"E:\a\cli\.claude\worktrees\x", r"E:\a\cli\-claude\worktrees\x", "E--a-cli--claude-worktrees-x"),
+        ("/w/中🦀", "-w-中🦀", "-w----"),
+        ("", "", ""),
+    ] {
+        assert_eq!(directory_by_contract(cwd), contract);
+        assert_eq!(directory_by_agent(cwd), agent);
+    }
+}
+
+#[test]
+fn only_plain_ids_are_ids() {
+    assert!(is_session_id(ID));
+    assert!(is_session_id("ses_08a6b8f1affeRIWNQqRReCupSY"));
+    assert!(is_session_id(&"a".repeat(128)));
+    for bad in ["", "../x", "a/b", "a.b", "*", "[a]", "a b", "é", "a\0", &"a".repeat(129)] {
+        assert!(!is_session_id(bad), "{bad}");
+    }
+    assert_eq!(session_of_file("7d2c.jsonl"), Some(SessionId::from("7d2c")));
+    for none in ["7d2c.json", "agent-a2898e3.jsonl", ".jsonl", "a b.jsonl", "memory"] {
+        assert_eq!(session_of_file(none), None, "{none}");
+    }
+}
+
+#[test]
+fn a_direct_hit_needs_no_search() {
+    let mut world = World::new();
+    let path = format!("{ROOT}/-home-u-foo/{ID}.jsonl");
+    world.put(&path, &conversation("/home/u/foo", "hi"), 7);
+    let found = locate(&mut world, Some("/home/u/foo/"), Some(ID));
+    assert_eq!(found, Ok(located(&path, ID, Some("/home/u/foo"), 7)));
+    assert!(!world.log.iter().any(|op| matches!(op, Op::List { .. })), "{:?}", world.log);
+    let opened: Op = Op::Open { path, under: Some(ROOT.into()) };
+    assert!(world.log.contains(&opened));
+}
+
+#[test]
+fn the_directory_as_claude_code_encodes_it_is_a_direct_hit_too() {
+    let mut world = World::new();
+    let path = format!("{ROOT}/-home-me-caf--v1-0/{ID}.jsonl");
+    world.put(&path, &conversation("/home/me/café v1.0", "hi"), 7);
+    let found = locate(&mut world, Some("/home/me/café v1.0"), Some(ID));
+    assert_eq!(found, Ok(located(&path, ID, Some("/home/me/café v1.0"), 7)));
+}
+
+#[test]
+fn a_known_id_is_found_in_any_project() {
+    let mut world = World::new();
+    let path = format!("{ROOT}/-somewhere-else/{ID}.jsonl");
+    world.put(&path, &conversation("/somewhere/else", "hi"), 7);
+    world.put(&format!("{ROOT}/-home-u-foo/other.jsonl"), &conversation("/home/u/foo", "hi"), 9);
+    let expected = Ok(located(&path, ID, Some("/somewhere/else"), 7));
+    assert_eq!(locate(&mut world, Some("/home/u/foo"), Some(ID)), expected);
+    assert_eq!(locate(&mut world, None, Some(ID)), expected);
+}
+
+#[test]
+fn of_two_files_the_one_with_a_conversation_is_it() {
+    let mut world = World::new();
+    world.put(&format!("{ROOT}/-home-u-foo/{ID}.jsonl"), BOOKKEEPING, 9);
+    let path = format!("{ROOT}/-home-u-foo-worktree/{ID}.jsonl");
+    world.put(&path, &conversation("/home/u/foo/worktree", "hi"), 7);
+    let found = locate(&mut world, Some("/home/u/foo"), Some(ID));
+    assert_eq!(found, Ok(located(&path, ID, Some("/home/u/foo/worktree"), 7)));
+}
+
+#[test]
+fn bookkeeping_alone_is_better_than_nothing() {
+    let mut world = World::new();
+    let path = format!("{ROOT}/-home-u-foo/{ID}.jsonl");
+    world.put(&path, BOOKKEEPING, 3);
+    world.put(&format!("{ROOT}/-other/{ID}.jsonl"), BOOKKEEPING, 9);
+    assert_eq!(locate(&mut world, Some("/home/u/foo"), Some(ID)), Ok(located(&path, ID, None, 3)));
+}
+
+#[test]
+fn a_known_id_without_a_file_is_pending_and_never_a_neighbour() {
+    let mut world = World::new();
+    world.put(&format!("{ROOT}/-home-u-my-app/other.jsonl"), &conversation("/home/u/my_app", "hi"), 9);
+    let pending = Located {
+        path: format!("{ROOT}/-home-u-my-app/{ID}.jsonl"),
+        under: ROOT.into(),
+        session: ID.into(),
+        exists: false,
+        recorded_cwd: None,
+        modified: FileTime(0),
+    };
+    assert_eq!(locate(&mut world, Some("/home/u/my_app"), Some(ID)), Ok(pending.clone()));
+    assert_eq!(locate(&mut World::new(), Some("/home/u/my_app"), Some(ID)), Ok(pending));
+    assert_eq!(locate(&mut world, None, Some(ID)), Err(LocateError::NoFile));
+}
+
+#[test]
+fn an_id_that_is_no_id_touches_no_path() {
+    let mut world = World::new();
+    world.put("/home/u/secret.jsonl", &conversation("/home/u", "hi"), 9);
+    for bad in ["../../secret", "*", "a/b", "/home/u/secret.jsonl"] {
+        assert_eq!(locate(&mut world, Some("/home/u"), Some(bad)), Err(LocateError::NoFile), "{bad}");
+    }
+    assert_eq!(world.log, []);
+}
+
+#[test]
+fn a_link_out_of_the_root_is_not_followed() {
+    let mut world = World::new();
+    world.put("/etc/shadow.jsonl", &conversation("/home/u", "hi"), 9);
+    world.link(&format!("{ROOT}/-home-u/{ID}.jsonl"), "/etc/shadow.jsonl");
+    assert_eq!(locate(&mut world, Some("/home/u"), Some(ID)), Err(LocateError::NoFile));
+    assert_eq!(locate(&mut world, Some("/home/u"), None), Err(LocateError::NoFile));
+    assert!(!world.log.iter().any(|op| matches!(op, Op::Read { .. })));
+}
+
+#[test]
+fn a_file_that_may_not_be_read_says_so() {
+    let mut world = World::new();
+    let path = format!("{ROOT}/-home-u/{ID}.jsonl");
+    world.put(&path, &conversation("/home/u", "hi"), 9);
+    world.deny(&path);
+    let unreadable = Err(LocateError::Unreadable("no luck".to_string()));
+    assert_eq!(locate(&mut world, Some("/home/u"), Some(ID)), unreadable);
+    world.deny(&format!("{ROOT}/-home-u"));
+    assert_eq!(locate(&mut world, Some("/home/u"), None), unreadable);
+}
+
+#[test]
+fn without_an_id_the_newest_of_the_very_directory_is_it() {
+    let mut world = World::new();
+    // Two directories that are encoded alike share one project.
+    world.put(&format!("{ROOT}/-home-u-a-b/newest.jsonl"), &conversation("/home/u/a.b", "hi"), 9);
+    world.put(&format!("{ROOT}/-home-u-a-b/agent-a2898e3.jsonl"), &conversation("/home/u/a/b", "hi"), 9);
+    world.put(&format!("{ROOT}/-home-u-a-b/mine.jsonl"), &conversation("/home/u/a/b", "hi"), 8);
+    world.put(&format!("{ROOT}/-home-u-a-b/older.jsonl"), &conversation("/home/u/a/b", "hi"), 7);
+    world.put(&format!("{ROOT}/-home-u-a-b/empty.jsonl"), "", 10);
+    let path = format!("{ROOT}/-home-u-a-b/mine.jsonl");
+    assert_eq!(locate(&mut world, Some("/home/u/a/b"), None), Ok(located(&path, "mine", Some("/home/u/a/b"), 8)));
+    assert_eq!(locate(&mut world, Some("/home/u/a_b"), None), Err(LocateError::NoFile));
+    assert_eq!(locate(&mut world, None, None), Err(LocateError::NoFile));
+}
+
+#[test]
+fn files_of_one_age_are_ordered_by_name() {
+    let mut world = World::new();
+    for name in ["b", "a", "c"] {
+        world.put(&format!("{ROOT}/-w/{name}.jsonl"), &conversation("/w", "hi"), 9);
+    }
+    assert_eq!(locate(&mut world, Some("/w"), None).map(|located| located.session), Ok(SessionId::from("a")));
+}
+
+#[test]
+fn no_more_files_are_opened_than_the_bound_allows() {
+    let mut world = World::new();
+    for age in 0..200 {
+        world.put(&format!("{ROOT}/-w/s{age}.jsonl"), &conversation("/elsewhere", "hi"), 1000 - age);
+    }
+    world.put(&format!("{ROOT}/-w/mine.jsonl"), &conversation("/w", "hi"), 1);
+    assert_eq!(locate(&mut world, Some("/w"), None), Err(LocateError::NoFile));
+    let opened = world.log.iter().filter(|op| matches!(op, Op::Open { .. })).count();
+    assert_eq!(opened, limits::MAX_PROBED_FILES);
+}
+
+#[test]
+fn a_beginning_that_comes_in_pieces_is_read_whole() {
+    let mut world = World::new();
+    world.read_cap = 10;
+    let path = format!("{ROOT}/-home-u-foo/{ID}.jsonl");
+    world.put(&path, &conversation("/home/u/foo", "hi"), 7);
+    let found = locate(&mut world, Some("/home/u/foo"), Some(ID));
+    assert_eq!(found, Ok(located(&path, ID, Some("/home/u/foo"), 7)));
+}
+
+#[test]
+fn many_projects_are_asked_for_a_few_at_a_time() {
+    let mut world = World::new();
+    for project in 0..100 {
+        world.put(&format!("{ROOT}/-p{project}/x.jsonl"), BOOKKEEPING, 1);
+    }
+    let path = format!("{ROOT}/-p77/{ID}.jsonl");
+    world.put(&path, &conversation("/p77", "hi"), 7);
+    assert_eq!(locate(&mut world, None, Some(ID)), Ok(located(&path, ID, Some("/p77"), 7)));
+}
