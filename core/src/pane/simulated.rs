@@ -69,10 +69,6 @@ impl World {
         self.denied.insert(path.into());
     }
 
-    pub(crate) fn text(&self, path: &str) -> String {
-        String::from_utf8(self.files[path].bytes.clone()).unwrap()
-    }
-
     /// Performs what the machine asks until it asks nothing more. No file may be left open.
     pub(crate) fn drive(&mut self, now: Now, machine: &mut dyn Machine) {
         let mut waiting = Vec::new();

@@ -318,7 +318,8 @@ fn is_same_path(a: &str, b: &str) -> bool {
 /// Whether `path` is `ancestor` or lies below it.
 fn is_within(path: &str, ancestor: &str) -> bool {
     let (path, ancestor) = (without_final_slash(path), without_final_slash(ancestor));
-    path.strip_prefix(ancestor).is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || ancestor == "/")
+    !ancestor.is_empty()
+        && path.strip_prefix(ancestor).is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || ancestor == "/")
 }
 
 #[cfg(test)]
