@@ -1,46 +1,257 @@
 //! The root machine: routes inputs to the machines below it and drains them.
+//!
+//! ```text
+//!   file bytes ──▶ Follower ──▶ entries ──▶ ring ──┐
+//!   herdr, disk ──▶ Resolve ──▶ Session ───────────┼──▶ Client ──▶ frames
+//!   requests ──▶ route ──▶ exchange ───────────────┘
+//! ```
+//!
+//! # The one rule
+//! One [`Input`], then [`poll_output`](Bridge::poll_output) until [`Output::Wait`]; then the next input, or
+//! [`Input::Tick`] at the deadline that came with it. An input in between is refused with [`Misuse::NotDrained`].
+//!
+//! ```no_run
+//! use panewire_core::io::{Input, Output};
+//! use panewire_core::time::Now;
+//! use panewire_core::Bridge;
+//!
+//! # fn now() -> Now { Now::default() }
+//! # fn next_input() -> Input<'static> { Input::Tick }
+//! # fn perform(_: Output) {}
+//! # fn serve(mut bridge: Bridge) -> Result<(), panewire_core::Misuse> {
+//! loop {
+//!     // 1. Drain: perform operations, answer requests, queue frames.
+//!     let until = loop {
+//!         match bridge.poll_output() {
+//!             Output::Wait { until, .. } => break until,
+//!             output => perform(output),
+//!         }
+//!     };
+//!     // 2. Flush the touched sockets, and wait for an input, but not beyond `until`.
+//!     # let _ = until;
+//!     // 3. Hand it in.
+//!     bridge.handle_input(now(), next_input())?;
+//! }
+//! # }
+//! ```
 
-use alloc::collections::VecDeque;
+mod exchange;
+mod ops;
+mod sessions;
+mod streams;
+mod watch;
 
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use self::exchange::Exchange;
+use self::ops::{Ops, Owner};
+use self::sessions::Sessions;
+use self::streams::Streams;
 use crate::config::Config;
-use crate::io::{Input, Output, Why};
-use crate::time::Now;
+use crate::ids::{ExId, OpId, PaneId};
+use crate::io::{Fin, Input, Message, Op, Outcome, Output, Why};
+use crate::limits::CLIENTS_PER_CALL;
+use crate::machine::{Machine as _, Tag};
+use crate::pane::census::Census;
+use crate::pane::resolve::Resolve;
+use crate::time::{Instant, Now};
+use crate::timers::{Timer, Timers};
 
-/// The whole protocol core.
+/// The whole protocol core. See the [module](self) for how it is driven.
 #[derive(Debug)]
 pub struct Bridge {
     config: Config,
+    now: Now,
     outputs: VecDeque<Output>,
     drained: bool,
+    stopping: bool,
+    /// Clients that may still be served before the core yields.
+    turns_left: usize,
+    timers: Timers,
+    ops: Ops,
+    exchanges: BTreeMap<ExId, Exchange>,
+    connecting: Connecting,
+    listing: Option<Listing>,
+    sessions: Sessions,
+    streams: Streams,
+    /// Clients for which something may have changed.
+    dirty: BTreeSet<ExId>,
+    /// Clients that wait for the next look at their file before they read it again.
+    paused: BTreeSet<ExId>,
+}
+
+/// Panes that are being resolved for those who connect to them: one question for each pane, whoever asks.
+#[derive(Debug, Default)]
+struct Connecting {
+    last: u64,
+    panes: BTreeMap<u64, (PaneId, Resolve, BTreeSet<ExId>)>,
+}
+
+/// A listing on its way, and who waits for it.
+#[derive(Debug)]
+struct Listing {
+    census: Census,
+    waiting: BTreeSet<ExId>,
 }
 
 impl Bridge {
     /// A bridge that has seen nothing yet.
     #[must_use]
     pub fn new(config: Config) -> Self {
-        Self { config, outputs: VecDeque::new(), drained: true }
+        Self {
+            config,
+            now: Now::default(),
+            outputs: VecDeque::new(),
+            drained: true,
+            stopping: false,
+            turns_left: 0,
+            timers: Timers::default(),
+            ops: Ops::default(),
+            exchanges: BTreeMap::new(),
+            connecting: Connecting::default(),
+            listing: None,
+            sessions: Sessions::default(),
+            streams: Streams::default(),
+            dirty: BTreeSet::new(),
+            paused: BTreeSet::new(),
+        }
     }
 
     /// Takes one input. Drain with [`poll_output`](Self::poll_output) until [`Output::Wait`] before the next.
     ///
     /// # Errors
     /// [`Misuse::NotDrained`] if the outputs of the input before were not drained; nothing has changed then.
-    pub fn handle_input(&mut self, _now: Now, _input: Input<'_>) -> Result<(), Misuse> {
+    pub fn handle_input(&mut self, now: Now, input: Input<'_>) -> Result<(), Misuse> {
         if !self.drained {
             return Err(Misuse::NotDrained);
         }
         self.drained = false;
-        let _ = &self.config;
+        self.now = now;
+        self.turns_left = CLIENTS_PER_CALL;
+        match input {
+            // No endpoint takes a body: it is read and forgotten.
+            Input::Tick | Input::Body(..) => {}
+            Input::Request(ex, request) => self.request(ex, &request),
+            Input::Message(ex, message) => self.message(ex, message),
+            Input::Taken(ex, bytes) => self.taken(ex, bytes),
+            Input::Gone(ex) => self.forget(ex),
+            Input::Outcome(op, outcome, fin) => self.outcome(op, outcome, fin),
+            Input::Shutdown => self.shut_down(),
+        }
+        self.run_timers();
         Ok(())
     }
 
     /// The next thing to do; [`Output::Wait`] means there is nothing more until the next input.
     pub fn poll_output(&mut self) -> Output {
-        if let Some(output) = self.outputs.pop_front() {
-            return output;
+        loop {
+            if let Some(output) = self.outputs.pop_front() {
+                return output;
+            }
+            if self.dirty.is_empty() {
+                break;
+            }
+            let Some(left) = self.turns_left.checked_sub(1) else {
+                self.drained = true;
+                return Output::Wait { until: Some(self.now.mono), why: Why::More };
+            };
+            self.turns_left = left;
+            if let Some(ex) = self.dirty.pop_first() {
+                self.pump(ex);
+            }
         }
         self.drained = true;
-        Output::Wait { until: None, why: Why::Idle }
+        match self.timers.next() {
+            Some((until, why)) => Output::Wait { until: Some(until), why },
+            None => Output::Wait { until: None, why: Why::Idle },
+        }
+    }
+
+    fn run_timers(&mut self) {
+        while let Some(timer) = self.timers.take_due(self.now.mono) {
+            match timer {
+                Timer::FilePoll => self.poll_files(),
+                Timer::SessionPoll(no) => self.recheck(no),
+                Timer::Liveness(ex) => self.check_liveness(ex),
+                Timer::Grace(no) => self.drop_stream(no),
+                Timer::Demo => {}
+            }
+        }
+    }
+
+    fn message(&mut self, ex: ExId, message: Message<'_>) {
+        let now = self.now.mono;
+        if let Some(Exchange::Client { client, .. }) = self.exchanges.get_mut(&ex) {
+            client.handle_message(now, message, &mut self.outputs);
+            if client.is_closed() {
+                self.forget(ex);
+            } else {
+                self.dirty.insert(ex);
+            }
+        }
+    }
+
+    fn taken(&mut self, ex: ExId, bytes: usize) {
+        let now = self.now.mono;
+        if let Some(Exchange::Client { client, .. }) = self.exchanges.get_mut(&ex) {
+            client.handle_taken(now, bytes);
+            self.dirty.insert(ex);
+        }
+    }
+
+    fn outcome(&mut self, op: OpId, outcome: Outcome<'_>, fin: Fin) {
+        let route = if fin == Fin::Last { self.ops.take(op) } else { self.ops.peek(op) };
+        let (owner, tag) = route.unwrap_or((Owner::Nobody, Tag(0)));
+        let now = self.now;
+        match owner {
+            Owner::Connect(no) => {
+                if let Some((_, resolve, _)) = self.connecting.panes.get_mut(&no) {
+                    resolve.handle_outcome(now, tag, outcome);
+                    return self.run_connect(no);
+                }
+            }
+            Owner::Recheck(no) => {
+                if let Some(recheck) = self.sessions.session_mut(no).and_then(|session| session.recheck.as_mut()) {
+                    recheck.handle_outcome(now, tag, outcome);
+                    return self.run_recheck(no);
+                }
+            }
+            Owner::Stream(no) => {
+                if let Some(stream) = self.streams.stream_mut(no) {
+                    stream.follower.handle_outcome(now, tag, outcome);
+                    return self.run_stream(no);
+                }
+            }
+            Owner::Client(ex) => return self.client_outcome(ex, tag, outcome),
+            Owner::Census => {
+                if let Some(listing) = &mut self.listing {
+                    listing.census.handle_outcome(now, tag, outcome);
+                    return self.run_listing();
+                }
+            }
+            Owner::Nobody => {}
+        }
+        // A file that was opened for somebody who is gone.
+        if let Outcome::Opened { handle, .. } = outcome {
+            self.ops.issue(Owner::Nobody, tag, Op::CloseFile { handle }, &mut self.outputs);
+        }
+    }
+
+    fn check_liveness(&mut self, ex: ExId) {
+        let now = self.now.mono;
+        if let Some(Exchange::Client { client, .. }) = self.exchanges.get_mut(&ex) {
+            client.handle_tick(now, &mut self.outputs);
+            if client.is_closed() {
+                self.forget(ex);
+            } else {
+                let at = client.next_deadline();
+                self.timers.set(Timer::Liveness(ex), at);
+            }
+        }
+    }
+
+    fn after(&self, wait: core::time::Duration) -> Instant {
+        self.now.mono.plus(wait)
     }
 }
 

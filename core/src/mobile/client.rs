@@ -23,7 +23,7 @@ use crate::limits::{MAX_WAITING_PAGES, PAGE_ENTRIES};
 use crate::machine::{Asks, Tag};
 use crate::mobile::liveness::{Due, Liveness};
 use crate::source::follow::Follower;
-use crate::source::page::PageRead;
+use crate::source::page::{PageRead, Shrunk};
 use crate::source::ring::Ring;
 use crate::time::Instant;
 
@@ -281,6 +281,7 @@ impl Client {
             self.release_if_not_full(out);
         }
         if self.credit > 0
+            && !self.paused
             && let Some(page) = &mut self.page
         {
             page.reading.ask(feed, &mut self.asks);
@@ -316,11 +317,17 @@ impl Client {
         match self.piece(now, &mut page.reading, outcome, feed, false, out) {
             Piece::More => self.page = Some(page),
             Piece::Done => self.finish_page(now, page.purpose, out),
-            Piece::Failed => match page.purpose {
-                Purpose::Newest { .. } => self.close(CloseCode::Internal, "read transcript failed", out),
-                // 0 keeps the client's cursor: it may ask again.
-                Purpose::Older { requested, .. } => self.send(now, frames::page_complete(requested, 0, true), out),
-            },
+            // 0 keeps the client's cursor: it may ask again.
+            Piece::Failed | Piece::Shrunk if let Purpose::Older { requested, .. } = page.purpose => {
+                self.send(now, frames::page_complete(requested, 0, true), out);
+            }
+            Piece::Failed => self.close(CloseCode::Internal, "read transcript failed", out),
+            // The follower will see what happened to the file. If nothing did, the page goes on.
+            Piece::Shrunk => {
+                page.reading.run = page.reading.run.again(feed.follower.index());
+                self.page = Some(page);
+                self.paused = true;
+            }
         }
     }
 
@@ -330,7 +337,7 @@ impl Client {
             Piece::More => self.catch_up = Some(reading),
             Piece::Done => {}
             // The cursor stays where it is, and a new run begins there.
-            Piece::Failed => self.paused = true,
+            Piece::Failed | Piece::Shrunk => self.paused = true,
         }
     }
 
@@ -345,13 +352,13 @@ impl Client {
         out: &mut VecDeque<Output>,
     ) -> Piece {
         reading.asked = None;
-        let Outcome::Bytes { bytes, .. } = outcome else { return Piece::Failed };
+        let Outcome::Bytes { bytes, size_now } = outcome else { return Piece::Failed };
         if self.credit <= 0 {
             // The other half of the stream used it up: the piece is read again when there is room.
             return Piece::More;
         }
         let (index, reader) = (feed.follower.index(), feed.follower.reader());
-        let taken = reading.run.take(bytes, index, reader, &mut |seq: Seq, entry: Entry| {
+        let taken = reading.run.take(bytes, size_now, index, reader, &mut |seq: Seq, entry: Entry| {
             self.send(now, frames::entry(live, seq, &entry), out);
             if live {
                 self.next_live = seq.next();
@@ -359,7 +366,7 @@ impl Client {
             if self.credit > 0 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
         match taken {
-            Err(_) => Piece::Failed,
+            Err(Shrunk) => Piece::Shrunk,
             Ok(()) if reading.run.is_done() => Piece::Done,
             Ok(()) => Piece::More,
         }
@@ -392,6 +399,7 @@ enum Piece {
     More,
     Done,
     Failed,
+    Shrunk,
 }
 
 impl Reading {

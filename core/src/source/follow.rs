@@ -155,6 +155,11 @@ impl Follower {
         }
     }
 
+    /// The file lies elsewhere now. Whether it is the same one is seen at the next poll.
+    pub fn relocate(&mut self, source: Source) {
+        self.source = source;
+    }
+
     /// Gives the file back. The follower is of no use afterwards.
     pub fn close(&mut self) {
         self.phase = Phase::Failed;
@@ -246,13 +251,14 @@ impl Follower {
         match bytes.split_at_checked(self.overlap.len()) {
             Some((again, _)) if again != self.overlap => self.rewritten(),
             _ if size_now < read_so_far => self.rewritten(),
-            None => self.finish_pass(),
+            // A short count is normal: the next poll goes on.
+            None => {}
             Some((_, new)) => {
                 self.take(new);
-                if !new.is_empty() && size_now > self.lines.end() {
-                    self.ask_read();
-                } else {
+                if size_now <= self.lines.end() {
                     self.finish_pass();
+                } else if !new.is_empty() {
+                    self.ask_read();
                 }
             }
         }

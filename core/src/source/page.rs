@@ -37,6 +37,12 @@ impl PageRead {
         Self { next: first, last, entries_before, lines, line_bytes, done: first > last }
     }
 
+    /// The same run from where it is now, with an index that may be another one.
+    #[must_use]
+    pub fn again(&self, index: &SeqIndex) -> Self {
+        Self::new(index, self.line_bytes, self.next, self.last)
+    }
+
     /// Whether every entry was given out.
     #[must_use]
     pub const fn is_done(&self) -> bool {
@@ -57,11 +63,12 @@ impl PageRead {
     pub fn take(
         &mut self,
         bytes: &[u8],
+        size_now: u64,
         index: &SeqIndex,
         reader: &dyn Reader,
         each: &mut dyn FnMut(Seq, Entry) -> ControlFlow<()>,
     ) -> Result<(), Shrunk> {
-        if bytes.is_empty() && self.lines.end() < index.scanned() {
+        if size_now < index.scanned() {
             return Err(Shrunk);
         }
         let Self { next, last, entries_before, lines, .. } = self;

@@ -59,7 +59,7 @@ impl Disk {
                 Op::Read { offset, len, .. } => {
                     self.asked.push("read");
                     let bytes = self.file.clone().map_or(vec![], |file| file.1);
-                    let from = bytes.len().min(offset as usize);
+                    let from = bytes.len().min(usize::try_from(offset).unwrap());
                     let piece = &bytes[from..bytes.len().min(from + len)];
                     let outcome = Outcome::Bytes { bytes: piece, size_now: bytes.len() as u64 };
                     follower.handle_outcome(now, tag, if self.failing { broken } else { outcome });

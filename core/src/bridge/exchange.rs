@@ -1,0 +1,191 @@
+//! HTTP exchanges: from a request to its answer, or to the client that it becomes.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
+
+use super::ops::Owner;
+use super::{Bridge, Listing};
+use crate::http::info::Info;
+use crate::http::panes::Panes;
+use crate::http::{self, Answer, Call, Manner, Refusal, TranscriptCall};
+use crate::ids::{ExId, PaneId};
+use crate::io::{CloseCode, Frame, Level, Output, Request};
+use crate::limits::MAX_EXCHANGES;
+use crate::mobile::client::Client;
+use crate::pane::census::Census;
+use crate::pane::resolve::{Resolve, ResolveError, Resolved};
+use crate::timers::Timer;
+
+/// What an exchange waits for.
+#[derive(Debug)]
+pub(super) enum Exchange {
+    /// Its pane is being resolved.
+    Connecting { call: TranscriptCall, manner: Manner },
+    /// The listing is being made.
+    Listing { manner: Manner },
+    /// It became a client of this session.
+    Client { client: Box<Client>, session: u64 },
+}
+
+impl Bridge {
+    pub(super) fn request(&mut self, ex: ExId, request: &Request<'_>) {
+        let (call, manner) = match http::route(request, &self.config) {
+            Ok(routed) => (routed.call, routed.manner),
+            Err(refusal) => return self.answer(ex, refusal.into()),
+        };
+        if self.stopping {
+            return self.answer(ex, Answer::text(503, "shutting down", &manner));
+        }
+        if self.exchanges.len() >= MAX_EXCHANGES {
+            return self.answer(ex, Answer::text(503, "too many clients: try again later", &manner));
+        }
+        match call {
+            Call::Healthz => self.answer(ex, Answer::text(200, "ok", &manner)),
+            Call::Info => self.answer(ex, Answer::json(&Info::of(&self.config), &manner)),
+            Call::Preflight => self.answer(ex, Answer::empty(204, &manner)),
+            Call::Panes => {
+                self.exchanges.insert(ex, Exchange::Listing { manner });
+                self.list(ex);
+            }
+            Call::Transcript(call) => {
+                let pane = call.pane.clone();
+                self.exchanges.insert(ex, Exchange::Connecting { call, manner });
+                self.connect(ex, pane);
+            }
+        }
+    }
+
+    /// Goes on with the resolution of a pane, and settles everybody who waits for it when it is done.
+    pub(super) fn run_connect(&mut self, no: u64) {
+        let Some((_, resolve, _)) = self.connecting.panes.get_mut(&no) else { return };
+        self.ops.issue_all(Owner::Connect(no), resolve, &mut self.outputs);
+        let Some(result) = resolve.take_result() else { return };
+        let Some((_, _, waiting)) = self.connecting.panes.remove(&no) else { return };
+        for ex in waiting {
+            match self.exchanges.remove(&ex) {
+                Some(Exchange::Connecting { call, manner }) => self.settle(ex, &call, &manner, result.clone()),
+                Some(other) => drop(self.exchanges.insert(ex, other)),
+                None => {}
+            }
+        }
+    }
+
+    /// Goes on with the listing, and answers everybody who waits for it when it is done.
+    pub(super) fn run_listing(&mut self) {
+        let Some(listing) = &mut self.listing else { return };
+        self.ops.issue_all(Owner::Census, &mut listing.census, &mut self.outputs);
+        let Some(found) = listing.census.take_result() else { return };
+        let Some(Listing { waiting, .. }) = self.listing.take() else { return };
+        for ex in waiting {
+            if let Some(Exchange::Listing { manner }) = self.exchanges.remove(&ex) {
+                self.answer(ex, Answer::json(&Panes::from(&found), &manner));
+            }
+        }
+    }
+
+    /// Forgets an exchange, whatever it was doing.
+    pub(super) fn forget(&mut self, ex: ExId) {
+        match self.exchanges.remove(&ex) {
+            Some(Exchange::Client { session, .. }) => self.leave(ex, session),
+            Some(Exchange::Connecting { .. }) => self.connecting.forget(ex),
+            Some(Exchange::Listing { .. }) => {
+                if let Some(listing) = &mut self.listing {
+                    listing.waiting.remove(&ex);
+                }
+            }
+            None => {}
+        }
+    }
+
+    /// Closes every client with 1000, and refuses whoever still waits or comes.
+    pub(super) fn shut_down(&mut self) {
+        self.stopping = true;
+        let open: BTreeSet<ExId> = self.exchanges.keys().copied().collect();
+        for ex in open {
+            match self.exchanges.get_mut(&ex) {
+                Some(Exchange::Client { client, .. }) => {
+                    client.close(CloseCode::Normal, "server stopped", &mut self.outputs);
+                }
+                Some(Exchange::Connecting { manner, .. } | Exchange::Listing { manner }) => {
+                    let answer = Answer::text(503, "shutting down", manner);
+                    self.answer(ex, answer);
+                }
+                None => {}
+            }
+            self.forget(ex);
+        }
+    }
+
+    fn connect(&mut self, ex: ExId, pane: PaneId) {
+        if let Some((_, _, waiting)) = self.connecting.panes.values_mut().find(|(asked, _, _)| *asked == pane) {
+            waiting.insert(ex);
+            return;
+        }
+        let resolve = Resolve::connect(self.now, &self.config, pane.clone(), None);
+        self.connecting.last = self.connecting.last.saturating_add(1);
+        let no = self.connecting.last;
+        self.connecting.panes.insert(no, (pane, resolve, BTreeSet::from([ex])));
+        self.run_connect(no);
+    }
+
+    fn list(&mut self, ex: ExId) {
+        if let Some(listing) = &mut self.listing {
+            listing.waiting.insert(ex);
+            return;
+        }
+        let census = Census::new(self.now, &self.config);
+        self.listing = Some(Listing { census, waiting: BTreeSet::from([ex]) });
+        self.run_listing();
+    }
+
+    /// The pane is known, or there is a reason why not: answers, or takes the client in.
+    fn settle(&mut self, ex: ExId, call: &TranscriptCall, manner: &Manner, result: Result<Resolved, ResolveError>) {
+        let resolved = match result {
+            Ok(resolved) => resolved,
+            Err(error) => {
+                if let Some(cause) = error.cause {
+                    self.outputs.push_back(Output::Log(Level::Warn, cause));
+                }
+                return self.answer(ex, Refusal::new(error.status, &error.body, manner).into());
+            }
+        };
+        if call.subagent.is_some() {
+            // No roster, no child: an id that was not found is never looked for on the disk.
+            return self.answer(ex, Answer::text(404, "no transcript file for pane", manner));
+        }
+        if call.upgrade {
+            self.accept(ex, resolved);
+        } else if call.probe {
+            self.answer(ex, Answer::empty(204, manner));
+        } else {
+            self.answer(ex, Answer::upgrade_required(manner));
+        }
+    }
+
+    fn accept(&mut self, ex: ExId, resolved: Resolved) {
+        let now = self.now.mono;
+        let (pane, kind) = (resolved.pane.clone(), resolved.kind);
+        self.outputs.push_back(Output::Accept(ex));
+        let client = Client::new(ex, pane, kind, self.config.limits.window_bytes, now);
+        self.timers.set(Timer::Liveness(ex), client.next_deadline());
+        let session = self.join(ex, resolved);
+        self.exchanges.insert(ex, Exchange::Client { client: Box::new(client), session });
+        self.dirty.insert(ex);
+    }
+
+    fn answer(&mut self, ex: ExId, answer: Answer) {
+        self.outputs.push_back(Output::Respond(ex, answer.head));
+        if !answer.body.is_empty() {
+            self.outputs.push_back(Output::Send(ex, Frame::Body(answer.body)));
+        }
+        self.outputs.push_back(Output::Finish(ex));
+    }
+}
+
+impl super::Connecting {
+    fn forget(&mut self, ex: ExId) {
+        for (_, _, waiting) in self.panes.values_mut() {
+            waiting.remove(&ex);
+        }
+    }
+}

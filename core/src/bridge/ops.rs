@@ -1,0 +1,70 @@
+//! Which machine asked for which operation.
+
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec::Vec;
+
+use crate::ids::{ExId, OpId};
+use crate::io::{Op, Output};
+use crate::machine::{Machine, Tag};
+
+/// The machine that gets the answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Owner {
+    /// The resolution of a pane for those who connect to it.
+    Connect(u64),
+    /// The question of a session for its pane's newest.
+    Recheck(u64),
+    /// A follower.
+    Stream(u64),
+    /// A client that reads a page.
+    Client(ExId),
+    /// The listing of panes.
+    Census,
+    /// Nobody: the answer does not matter.
+    Nobody,
+}
+
+/// Every operation that is not answered yet.
+#[derive(Debug, Default)]
+pub(crate) struct Ops {
+    last: u64,
+    routes: BTreeMap<OpId, (Owner, Tag)>,
+}
+
+impl Ops {
+    /// Hands an operation to the runtime.
+    pub(crate) fn issue(&mut self, owner: Owner, tag: Tag, op: Op, out: &mut VecDeque<Output>) {
+        self.last = self.last.saturating_add(1);
+        let id = OpId(self.last);
+        self.routes.insert(id, (owner, tag));
+        out.push_back(Output::Op(id, op));
+    }
+
+    /// Hands over all that a machine wants.
+    pub(crate) fn issue_all(&mut self, owner: Owner, machine: &mut dyn Machine, out: &mut VecDeque<Output>) {
+        while let Some((tag, op)) = machine.poll_op() {
+            // Nobody waits for a file to be closed, and its machine may be gone by then.
+            let owner = if matches!(op, Op::CloseFile { .. }) { Owner::Nobody } else { owner };
+            self.issue(owner, tag, op, out);
+        }
+    }
+
+    /// Takes the route of an answer.
+    pub(crate) fn take(&mut self, id: OpId) -> Option<(Owner, Tag)> {
+        self.routes.remove(&id)
+    }
+
+    /// Looks at the route of an answer of which more follows.
+    pub(crate) fn peek(&self, id: OpId) -> Option<(Owner, Tag)> {
+        self.routes.get(&id).copied()
+    }
+
+    /// Gives up everything a machine asked for.
+    pub(crate) fn cancel(&mut self, owner: Owner, out: &mut VecDeque<Output>) {
+        let ids: Vec<OpId> = self.routes.iter().filter(|(_, route)| route.0 == owner).map(|(id, _)| *id).collect();
+        for id in ids {
+            self.routes.remove(&id);
+            out.push_back(Output::Cancel(id));
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The streams that are followed: one per file, whoever watches it.
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+
+use crate::agent::AgentKind;
+use crate::config::Config;
+use crate::limits::{MAX_REMEMBERED_REWRITES, RING_BYTES};
+use crate::source::follow::{Follower, Source};
+use crate::source::ring::Ring;
+
+/// One followed file and the frames that its clients share.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    pub(crate) follower: Follower,
+    pub(crate) ring: Ring,
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(crate) struct Streams {
+    last: u64,
+    streams: BTreeMap<u64, Stream>,
+    /// How often files that are not followed any more were seen rewritten: a client that comes back must not take the
+    /// new content for the old.
+    rewrites: BTreeMap<String, u32>,
+}
+
+impl Streams {
+    /// The stream of this file, begun if there is none. The flag says whether it was there.
+    pub(crate) fn find_or_begin(&mut self, kind: AgentKind, source: Source, config: &Config) -> (u64, bool) {
+        if let Some(no) = self.find(&source) {
+            return (no, true);
+        }
+        let rewrites = self.rewrites.get(&source.path).copied().unwrap_or(0);
+        let mut follower = Follower::new(source, kind.reader(), config.limits.line_bytes, rewrites);
+        follower.begin();
+        self.last = self.last.saturating_add(1);
+        self.streams.insert(self.last, Stream { follower, ring: Ring::new(RING_BYTES) });
+        (self.last, false)
+    }
+
+    /// The stream of this file.
+    pub(crate) fn find(&self, source: &Source) -> Option<u64> {
+        self.streams.iter().find(|(_, stream)| stream.follower.source() == source).map(|(no, _)| *no)
+    }
+
+    pub(crate) fn stream(&self, no: u64) -> Option<&Stream> {
+        self.streams.get(&no)
+    }
+
+    pub(crate) fn stream_mut(&mut self, no: u64) -> Option<&mut Stream> {
+        self.streams.get_mut(&no)
+    }
+
+    /// Takes a stream out, remembering how often it was rewritten.
+    pub(crate) fn remove(&mut self, no: u64) -> Option<Stream> {
+        let stream = self.streams.remove(&no)?;
+        if stream.follower.rewrites() > 0 {
+            if self.rewrites.len() >= MAX_REMEMBERED_REWRITES {
+                self.rewrites.pop_first();
+            }
+            self.rewrites.insert(stream.follower.source().path.clone(), stream.follower.rewrites());
+        }
+        Some(stream)
+    }
+}

@@ -1,0 +1,321 @@
+//! Watched panes: the streams they show, their rotation, and the clients that follow.
+
+use super::Bridge;
+use super::exchange::Exchange;
+use super::ops::Owner;
+use super::streams::Stream;
+use crate::ids::ExId;
+use crate::io::{CloseCode, Level, Outcome, Output};
+use crate::limits::{FILE_POLL, SESSION_POLL, STREAM_GRACE};
+use crate::machine::Tag;
+use crate::mobile::client::{Client, Feed};
+use crate::mobile::frames;
+use crate::pane::resolve::{Recheck, Resolved, Verdict};
+use crate::source::follow::{Event, Source};
+use crate::timers::Timer;
+
+impl Bridge {
+    /// Takes a client into the session of its pane, which begins if it is the first.
+    pub(super) fn join(&mut self, ex: ExId, resolved: Resolved) -> u64 {
+        let stream = self.watch(&resolved);
+        let no = self.sessions.find(&resolved.pane, stream).unwrap_or_else(|| {
+            let no = self.sessions.add(resolved, stream);
+            self.timers.set(Timer::SessionPoll(no), self.now.mono.plus(SESSION_POLL));
+            no
+        });
+        if let Some(session) = self.sessions.session_mut(no) {
+            session.clients.insert(ex);
+        }
+        no
+    }
+
+    /// A client is gone: its session ends with the last one, and the stream is kept for a while.
+    pub(super) fn leave(&mut self, ex: ExId, no: u64) {
+        self.dirty.remove(&ex);
+        self.paused.remove(&ex);
+        self.timers.stop(Timer::Liveness(ex));
+        self.ops.cancel(Owner::Client(ex), &mut self.outputs);
+        let Some(session) = self.sessions.session_mut(no) else { return };
+        session.clients.remove(&ex);
+        if session.clients.is_empty() {
+            self.end_session(no);
+        }
+    }
+
+    /// Sends a client what it can take now.
+    pub(super) fn pump(&mut self, ex: ExId) {
+        let now = self.now.mono;
+        self.with_client(ex, |client, feed, outputs| client.pump(now, feed, outputs));
+    }
+
+    /// A piece of a file came for a client.
+    pub(super) fn client_outcome(&mut self, ex: ExId, tag: Tag, outcome: Outcome<'_>) {
+        let now = self.now.mono;
+        self.with_client(ex, |client, feed, outputs| client.handle_outcome(now, tag, outcome, feed, outputs));
+        self.dirty.insert(ex);
+    }
+
+    /// Goes on with a stream: hands over its operations and acts on what it tells.
+    pub(super) fn run_stream(&mut self, no: u64) {
+        let Some(Stream { follower, ring }) = self.streams.stream_mut(no) else { return };
+        self.ops.issue_all(Owner::Stream(no), follower, &mut self.outputs);
+        let mut news = News::default();
+        while let Some(event) = follower.poll_event() {
+            match event {
+                Event::Ready => news.ready = true,
+                Event::Entry(seq, entry) => {
+                    ring.push(seq, frames::entry(true, seq, &entry));
+                    news.entries = true;
+                }
+                Event::Rewritten => {
+                    ring.clear();
+                    news.rewritten = true;
+                }
+                Event::Failed(text) => {
+                    let text = alloc::format!("cannot read {}: {text}", follower.source().path);
+                    self.outputs.push_back(Output::Log(Level::Warn, text));
+                    news.failed = true;
+                }
+            }
+        }
+        if news.failed {
+            return self.fail_stream(no);
+        }
+        if news.rewritten {
+            self.reopen_clients(no);
+        }
+        if news.ready {
+            for session in self.sessions.waiting_for(no) {
+                self.rotate(session);
+            }
+        }
+        if news.ready || news.entries {
+            self.dirty.extend(self.sessions.clients_of(no));
+        }
+    }
+
+    /// Looks at every watched file.
+    pub(super) fn poll_files(&mut self) {
+        let used = self.sessions.used_streams();
+        for no in &used {
+            if let Some(stream) = self.streams.stream_mut(*no) {
+                stream.follower.poll();
+            }
+            self.run_stream(*no);
+        }
+        for ex in core::mem::take(&mut self.paused) {
+            if let Some(Exchange::Client { client, .. }) = self.exchanges.get_mut(&ex) {
+                client.resume();
+                self.dirty.insert(ex);
+            }
+        }
+        if !used.is_empty() {
+            self.timers.set(Timer::FilePoll, self.after(FILE_POLL));
+        }
+    }
+
+    /// Asks a watched pane for its session, unless the last question is still on its way.
+    pub(super) fn recheck(&mut self, no: u64) {
+        let (now, config) = (self.now, &self.config);
+        let Some(session) = self.sessions.session_mut(no) else { return };
+        self.timers.set(Timer::SessionPoll(no), now.mono.plus(SESSION_POLL));
+        if session.recheck.is_none() {
+            session.recheck = Some(Recheck::new(now, config, &session.resolved, None));
+            self.run_recheck(no);
+        }
+    }
+
+    /// Goes on with that question, and acts on its answer.
+    pub(super) fn run_recheck(&mut self, no: u64) {
+        let Some(session) = self.sessions.session_mut(no) else { return };
+        let Some(recheck) = &mut session.recheck else { return };
+        self.ops.issue_all(Owner::Recheck(no), recheck, &mut self.outputs);
+        let Some(verdict) = recheck.take_result() else { return };
+        session.recheck = None;
+        match verdict {
+            Verdict::Same(resolved) => session.resolved = resolved,
+            Verdict::Relocated(resolved) => self.relocate(no, resolved),
+            Verdict::Moved(resolved) => self.prepare_rotation(no, resolved),
+            Verdict::Unknown => {}
+        }
+    }
+
+    /// A stream that nobody needs any more is given back.
+    pub(super) fn drop_stream(&mut self, no: u64) {
+        if self.sessions.uses(no) {
+            return;
+        }
+        self.ops.cancel(Owner::Stream(no), &mut self.outputs);
+        if let Some(mut stream) = self.streams.remove(no) {
+            stream.follower.close();
+            self.ops.issue_all(Owner::Nobody, &mut stream.follower, &mut self.outputs);
+        }
+    }
+
+    /// The session's file lies elsewhere now. If it is the same file, the stream goes on as if nothing had happened.
+    fn relocate(&mut self, no: u64, resolved: Resolved) {
+        let source = source_of(&resolved);
+        let Some(session) = self.sessions.session_mut(no) else { return };
+        if self.streams.find(&source).is_some_and(|other| other != session.stream) {
+            return self.prepare_rotation(no, resolved);
+        }
+        session.resolved = resolved;
+        if let Some(stream) = self.streams.stream_mut(session.stream) {
+            stream.follower.relocate(source);
+        }
+    }
+
+    /// The pane shows another session: the old one is shown until the new one can be.
+    fn prepare_rotation(&mut self, no: u64, resolved: Resolved) {
+        let stream = self.watch(&resolved);
+        let Some(session) = self.sessions.session_mut(no) else { return };
+        if session.stream == stream {
+            session.resolved = resolved;
+            if let Some((_, next)) = session.next.take() {
+                self.release(next);
+            }
+            return;
+        }
+        let before = session.next.replace((resolved, stream));
+        if let Some((_, before)) = before.filter(|(_, before)| *before != stream) {
+            self.release(before);
+        }
+        if self.streams.stream(stream).is_some_and(|stream| stream.follower.is_ready()) {
+            self.rotate(no);
+        }
+    }
+
+    /// Swaps a session over to its next stream. Nothing of the old one is sent afterwards.
+    fn rotate(&mut self, no: u64) {
+        let Some(session) = self.sessions.session_mut(no) else { return };
+        let Some((resolved, stream)) = session.next.take() else { return };
+        let old = core::mem::replace(&mut session.stream, stream);
+        let pane = resolved.pane.clone();
+        session.resolved = resolved;
+        self.release(old);
+        self.reopen_session(no);
+        // Whoever connected meanwhile may watch the same pane on the same stream already: one session is enough.
+        if let Some(other) = self.sessions.find(&pane, stream).filter(|other| *other != no) {
+            self.merge(no, other);
+        }
+    }
+
+    fn merge(&mut self, from: u64, into: u64) {
+        let Some(gone) = self.sessions.session_mut(from) else { return };
+        let clients = core::mem::take(&mut gone.clients);
+        for ex in &clients {
+            if let Some(Exchange::Client { session, .. }) = self.exchanges.get_mut(ex) {
+                *session = into;
+            }
+        }
+        if let Some(session) = self.sessions.session_mut(into) {
+            session.clients.extend(clients);
+        }
+        self.end_session(from);
+    }
+
+    /// The stream of this pane, begun or woken, and polled from now on.
+    fn watch(&mut self, resolved: &Resolved) -> u64 {
+        let (no, was_there) = self.streams.find_or_begin(resolved.kind, source_of(resolved), &self.config);
+        if was_there && !self.sessions.uses(no) {
+            self.timers.stop(Timer::Grace(no));
+            if let Some(stream) = self.streams.stream_mut(no) {
+                stream.follower.refresh();
+            }
+        }
+        self.timers.ensure(Timer::FilePoll, self.after(FILE_POLL));
+        self.run_stream(no);
+        no
+    }
+
+    fn end_session(&mut self, no: u64) {
+        self.timers.stop(Timer::SessionPoll(no));
+        self.ops.cancel(Owner::Recheck(no), &mut self.outputs);
+        if let Some(session) = self.sessions.remove(no) {
+            self.release(session.stream);
+            if let Some((_, next)) = session.next {
+                self.release(next);
+            }
+        }
+    }
+
+    /// A stream lost one of those who needed it.
+    fn release(&mut self, no: u64) {
+        if !self.sessions.uses(no) {
+            self.timers.set(Timer::Grace(no), self.after(STREAM_GRACE));
+        }
+    }
+
+    /// Nothing can be served of this stream: its clients are closed, and whoever waited for it stays where he is.
+    fn fail_stream(&mut self, no: u64) {
+        for session in self.sessions.waiting_for(no) {
+            if let Some(session) = self.sessions.session_mut(session) {
+                session.next = None;
+            }
+        }
+        for ex in self.sessions.clients_of(no) {
+            if let Some(Exchange::Client { client, .. }) = self.exchanges.get_mut(&ex) {
+                client.close(CloseCode::Internal, "read transcript failed", &mut self.outputs);
+            }
+            self.forget(ex);
+        }
+        self.timers.stop(Timer::Grace(no));
+        self.drop_stream(no);
+    }
+
+    fn reopen_clients(&mut self, stream: u64) {
+        for ex in self.sessions.clients_of(stream) {
+            self.reopen(ex);
+        }
+    }
+
+    fn reopen_session(&mut self, no: u64) {
+        let clients = self.sessions.session(no).map(|session| session.clients.clone()).unwrap_or_default();
+        for ex in clients {
+            self.reopen(ex);
+        }
+    }
+
+    fn reopen(&mut self, ex: ExId) {
+        self.ops.cancel(Owner::Client(ex), &mut self.outputs);
+        if let Some(Exchange::Client { client, .. }) = self.exchanges.get_mut(&ex) {
+            client.restart();
+            self.dirty.insert(ex);
+        }
+    }
+
+    fn with_client(
+        &mut self,
+        ex: ExId,
+        act: impl FnOnce(&mut Client, Feed<'_>, &mut alloc::collections::VecDeque<Output>),
+    ) {
+        let Some(Exchange::Client { client, session }) = self.exchanges.get_mut(&ex) else { return };
+        let Some(session) = self.sessions.session(*session) else { return };
+        let Some(stream) = self.streams.stream(session.stream) else { return };
+        let session_id = session.shown_id(stream.follower.rewrites());
+        let feed = Feed { follower: &stream.follower, ring: &stream.ring, session_id: &session_id };
+        act(client, feed, &mut self.outputs);
+        while let Some((tag, op)) = client.poll_op() {
+            self.ops.issue(Owner::Client(ex), tag, op, &mut self.outputs);
+        }
+        if client.is_paused() {
+            self.paused.insert(ex);
+        }
+        if client.is_closed() {
+            self.forget(ex);
+        }
+    }
+}
+
+fn source_of(resolved: &Resolved) -> Source {
+    Source { path: resolved.located.path.clone(), under: resolved.located.under.clone() }
+}
+
+/// What one call of a follower led to.
+#[derive(Debug, Default)]
+struct News {
+    ready: bool,
+    entries: bool,
+    rewritten: bool,
+    failed: bool,
+}
