@@ -96,6 +96,9 @@ pub const MAX_SESSION_ID_BYTES: usize = 128;
 /// Questions about directories and files that one search has open at once.
 pub const MAX_SEARCH_OPS: usize = 32;
 
+/// Bytes of one session of the demo conversation. Then a new session begins.
+pub const DEMO_FILE_BYTES: u64 = 256 * 1024;
+
 /// Exchanges that are open at once. One more is answered 503.
 pub const MAX_EXCHANGES: usize = 4_096;
 
@@ -122,6 +125,12 @@ pub const STALL: Duration = Duration::from_secs(30);
 
 /// A stream is kept this long after its last client left.
 pub const STREAM_GRACE: Duration = Duration::from_secs(30);
+
+/// Time between two lines of the demo conversation.
+pub const DEMO_STEP: Duration = Duration::from_millis(1500);
+
+/// Time between two rounds of the demo conversation.
+pub const DEMO_PAUSE: Duration = Duration::from_secs(10);
 
 /// The bounds that a program may choose.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,12 +1,14 @@
 //! From a pane to the transcript of its agent.
 
 pub mod census;
+pub mod demo;
 pub mod herdr;
 pub mod name;
 pub mod probe;
 pub mod resolve;
 
 pub use census::{Census, Found, Listed};
+pub use demo::Demo;
 pub use herdr::{HerdrAsk, HerdrError, PaneAgent, Question, Reply, SessionKind, SessionRef};
 pub use name::PaneName;
 pub use resolve::{Recheck, Resolve, ResolveError, Resolved, Verdict};

@@ -163,3 +163,88 @@ impl ProbeError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString as _;
+
+    use super::{Ends, Probe, ProbeError, Probed};
+    use crate::agent::Recorded;
+    use crate::ids::Handle;
+    use crate::io::{Facts, Failure, FailureKind, FileIdentity, FileKind, FileTime, Op, Outcome};
+    use crate::machine::Machine as _;
+    use crate::pane::simulated::{World, at};
+
+    fn recorded(head: &[u8]) -> Recorded {
+        Recorded { cwd: Some(head.len().to_string()), conversation: false, first_prompt: None }
+    }
+
+    fn probe(world: &mut World, path: &str, ends: Ends) -> Result<Probed, ProbeError> {
+        let mut machine = Probe::new(path, "/in", ends, recorded);
+        world.drive(at(0), &mut machine);
+        machine.take_result().expect("a result when nothing is asked any more")
+    }
+
+    #[test]
+    fn the_head_is_read_up_to_its_bound_in_pieces() {
+        let mut world = World::new();
+        world.put("/in/a", &"x".repeat(100_000), 1);
+        world.read_cap = 30_000;
+        let probed = probe(&mut world, "/in/a", Ends::Head).unwrap();
+        assert_eq!((probed.recorded.cwd.as_deref(), probed.facts.size), (Some("65536"), 100_000));
+        let read = |from: u64| world.log.iter().any(|op| matches!(op, Op::Read { offset, .. } if *offset == from));
+        assert!(read(30_000) && read(60_000) && !read(65_536));
+        // Of two ends that meet, nothing is read twice.
+        world.read_cap = usize::MAX;
+        world.log.clear();
+        probe(&mut world, "/in/a", Ends::Both).unwrap();
+        let tail = Op::Read { handle: Handle(2), offset: 65_536, len: 65_536 };
+        assert_eq!(world.log[2], tail);
+    }
+
+    #[test]
+    fn a_short_or_empty_file_is_read_once() {
+        let mut world = World::new();
+        world.put("/in/a", "hello", 1);
+        world.put("/in/empty", "", 1);
+        assert_eq!(probe(&mut world, "/in/a", Ends::Both).unwrap().recorded.cwd.as_deref(), Some("5"));
+        assert_eq!(probe(&mut world, "/in/empty", Ends::Both).unwrap().recorded.cwd.as_deref(), Some("0"));
+    }
+
+    #[test]
+    fn what_is_no_readable_file_says_which() {
+        let mut world = World::new();
+        world.put("/out/a", "x", 1);
+        world.put("/in/dir/a", "x", 1);
+        world.put("/in/denied", "x", 1);
+        world.link("/in/link", "/out/a");
+        world.deny("/in/denied");
+        for none in ["/in/absent", "/in/dir", "/in/link", "/out/a"] {
+            assert_eq!(probe(&mut world, none, Ends::Both), Err(ProbeError::NoFile), "{none}");
+        }
+        let unreadable = Err(ProbeError::Unreadable("no luck".to_string()));
+        assert_eq!(probe(&mut world, "/in/denied", Ends::Both), unreadable);
+    }
+
+    #[test]
+    fn a_read_that_fails_closes_the_file_before_it_is_told() {
+        let facts = Facts {
+            kind: FileKind::File,
+            identity: FileIdentity { device: 1, inode: 1 },
+            size: 9,
+            modified: FileTime(0),
+        };
+        let mut machine = Probe::new("/in/a", "/in", Ends::Head, recorded);
+        let (tag, _) = machine.poll_op().unwrap();
+        machine.handle_outcome(at(0), tag, Outcome::Opened { handle: Handle(3), facts });
+        let (tag, _) = machine.poll_op().unwrap();
+        let failure = Failure { kind: FailureKind::Other, text: "input/output error" };
+        machine.handle_outcome(at(0), tag, Outcome::Failed(failure));
+        assert_eq!(machine.take_result(), None);
+        let (tag, close) = machine.poll_op().unwrap();
+        assert_eq!(close, Op::CloseFile { handle: Handle(3) });
+        machine.handle_outcome(at(0), tag, Outcome::Done);
+        let unreadable = Err(ProbeError::Unreadable("input/output error".to_string()));
+        assert_eq!(machine.take_result(), Some(unreadable));
+    }
+}
