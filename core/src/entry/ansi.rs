@@ -37,6 +37,13 @@ impl<'o> Plain<'o> {
         }
     }
 
+    /// Ends the line if anything stands in it.
+    pub fn fresh_line(&mut self) {
+        if !self.line.is_empty() {
+            self.extend(['\n']);
+        }
+    }
+
     /// Ends the last line.
     pub fn finish(mut self) {
         self.end_line();

@@ -12,6 +12,8 @@ pub struct Capped {
     /// Blanks that count only if something follows them.
     blanks: String,
     cap_chars: usize,
+    /// Whether the first line keeps the blanks it begins with.
+    indented: bool,
     /// Characters in `text` and `blanks`, and those that were written after both were full.
     chars: usize,
     /// `chars`, up to the last that is not blank.
@@ -22,7 +24,13 @@ impl Capped {
     /// An empty text with room for so many characters.
     #[must_use]
     pub const fn new(cap_chars: usize) -> Self {
-        Self { text: String::new(), blanks: String::new(), cap_chars, chars: 0, solid_chars: 0 }
+        Self { text: String::new(), blanks: String::new(), cap_chars, indented: false, chars: 0, solid_chars: 0 }
+    }
+
+    /// The same for text in columns: the first line that is not blank keeps its indentation.
+    #[must_use]
+    pub fn indented(cap_chars: usize) -> Self {
+        Self { indented: true, ..Self::new(cap_chars) }
     }
 
     /// Whether nothing but blanks was written.
@@ -40,7 +48,9 @@ impl Capped {
     /// Writes one character.
     pub fn push(&mut self, char: char) {
         let blank = char.is_whitespace();
-        if blank && self.is_empty() {
+        if blank && self.is_empty() && (char == '\n' || !self.indented) {
+            self.blanks.clear();
+            self.chars = 0;
             return;
         }
         self.chars = self.chars.saturating_add(1);
@@ -173,6 +183,13 @@ mod tests {
         let cut = capped.into_noted_text();
         assert_eq!(cut.text, format!("{}\n… 82 more characters", "x".repeat(18)));
         assert_eq!((cut.text.chars().count(), cut.truncated), (39, true));
+    }
+
+    #[test]
+    fn text_in_columns_keeps_its_first_indentation() {
+        let mut capped = Capped::indented(20);
+        capped.push_str(" \n   1 a\n  10 b\n");
+        assert_eq!(capped.into_text().text, "   1 a\n  10 b");
     }
 
     #[test]

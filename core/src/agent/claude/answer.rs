@@ -93,7 +93,8 @@ impl<'a> Rich<'a> {
                         out.extend(chars);
                     }
                     if let Some(chars) = stderr.and_then(Value::chars) {
-                        out.extend(if stdout.is_some() { "\n[stderr] " } else { "[stderr] " }.chars());
+                        out.fresh_line();
+                        out.extend("[stderr] ".chars());
                         out.extend(chars);
                     }
                 })
@@ -164,7 +165,7 @@ fn told(text: Value<'_>, out: &mut Plain<'_>) {
 }
 
 fn plain(caps: &Caps, write: impl FnOnce(&mut Plain<'_>)) -> Option<Text> {
-    let mut out = Capped::new(caps.output_chars);
+    let mut out = Capped::indented(caps.output_chars);
     let mut terminal = Plain::new(&mut out);
     write(&mut terminal);
     terminal.finish();

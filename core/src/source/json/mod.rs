@@ -5,6 +5,8 @@
 //! not escaped, whatever bytes it holds; a number or word is any run of letters, digits, `+`, `-` and `.`.
 //! So a wrong byte in a string or a number costs that value, and a torn record is seen where it is torn.
 
+#[cfg(test)]
+mod tests;
 mod text;
 mod value;
 
