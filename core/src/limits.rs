@@ -93,6 +93,9 @@ pub const MAX_PANE_ID_BYTES: usize = 512;
 /// Bytes of a session id that is looked for on disk. A longer one names no file.
 pub const MAX_SESSION_ID_BYTES: usize = 128;
 
+/// Bytes of one name on a disk. A directory whose encoded name is longer is found by session id alone.
+pub const MAX_NAME_BYTES: usize = 255;
+
 /// Questions about directories and files that one search has open at once.
 pub const MAX_SEARCH_OPS: usize = 32;
 

@@ -3,9 +3,7 @@
 use serde::Serialize;
 
 use crate::config::Config;
-
-/// The version of the transcript wire that `hello` and `GET /info` name.
-pub const PROTOCOL: u32 = 5;
+use crate::mobile::PROTOCOL;
 
 /// The wire form of `GET /info`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -76,6 +76,11 @@ fn hex_pair(high: u8, low: u8) -> Option<u8> {
 
 #[cfg(test)]
 mod tests {
+    use alloc::format;
+    use alloc::string::String;
+
+    use proptest::prelude::*;
+
     use super::Target;
 
     #[test]
@@ -107,6 +112,23 @@ mod tests {
     #[test]
     fn the_first_value_wins_even_if_it_is_empty() {
         assert_eq!(Target::parse("/?pane=&pane=w1:p1").filled("pane"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn what_a_client_escapes_comes_back(text in ".*") {
+            let escaped: String = text.bytes().map(|byte| format!("%{byte:02X}")).collect();
+            let target = format!("/{escaped}?{escaped}={escaped}");
+            let target = Target::parse(&target);
+            prop_assert_eq!(target.path().strip_prefix('/'), Some(text.as_str()));
+            prop_assert_eq!(target.first(&text), Some(text));
+        }
+
+        #[test]
+        fn no_target_is_too_odd(target in "[/?&=%+0-9a-fé]*") {
+            let parsed = Target::parse(&target);
+            prop_assert!(parsed.path().chars().count() <= target.chars().count());
+        }
     }
 
     #[test]

@@ -38,6 +38,8 @@ pub fn directory_by_contract(cwd: &str) -> String {
 }
 
 /// A project's directory name as Claude Code makes it: every UTF-16 unit that is not an ASCII letter or digit becomes `-`.
+/// What is longer than a name can be is cut; Claude Code then adds a hash that we do not know, so that only the session id
+/// finds the file.
 #[must_use]
 pub fn directory_by_agent(cwd: &str) -> String {
     let mut name = String::with_capacity(cwd.len());
@@ -48,6 +50,7 @@ pub fn directory_by_agent(cwd: &str) -> String {
             (0..c.len_utf16()).for_each(|_| name.push('-'));
         }
     }
+    name.truncate(limits::MAX_NAME_BYTES);
     name
 }
 
@@ -193,6 +196,7 @@ impl Locate {
         let Some(cwd) = &self.cwd else { return Vec::new() };
         let mut names = alloc::vec![directory_by_contract(cwd), directory_by_agent(cwd)];
         names.dedup();
+        names.retain(|name| name.len() <= limits::MAX_NAME_BYTES);
         names.into_iter().map(|name| format!("{}/{name}", self.root)).collect()
     }
 

@@ -215,3 +215,21 @@ fn many_projects_are_asked_for_a_few_at_a_time() {
     world.put(&path, &conversation("/p77", "hi"), 7);
     assert_eq!(locate(&mut world, None, Some(ID)), Ok(located(&path, ID, Some("/p77"), 7)));
 }
+
+#[test]
+fn a_directory_with_a_name_too_long_for_a_disk_is_found_by_its_id_alone() {
+    let mut world = World::new();
+    let cwd = format!("/{}", "é".repeat(200));
+    assert_eq!(directory_by_agent(&cwd).len(), 201);
+    let longer = format!("/{}", "a.".repeat(200));
+    assert_eq!(directory_by_agent(&longer).len(), limits::MAX_NAME_BYTES);
+    let path = format!("{ROOT}/{}-h4sh/{ID}.jsonl", directory_by_agent(&longer).split_at(200).0);
+    world.put(&path, &conversation(&longer, "hi"), 7);
+    assert_eq!(locate(&mut world, Some(&longer), Some(ID)), Ok(located(&path, ID, Some(&longer), 7)));
+    assert_eq!(locate(&mut world, Some(&longer), None), Err(LocateError::NoFile));
+    let asked = world
+        .log
+        .iter()
+        .filter_map(|op| if let Op::Stat { path } | Op::List { path, .. } = op { Some(path) } else { None });
+    assert!(asked.flat_map(|path| path.split('/')).all(|name| name.len() <= limits::MAX_NAME_BYTES));
+}
