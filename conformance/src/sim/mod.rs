@@ -18,13 +18,15 @@ pub mod contract;
 pub mod disk;
 pub mod herdr;
 pub mod reply;
+pub mod scene;
 pub mod transcript;
 pub mod world;
 
-pub use client::{Ask, Client, Speed};
+pub use client::{Ask, Client, Frames, Speed};
 pub use clock::Clock;
 pub use config::{TOKEN, config};
 pub use disk::Disk;
 pub use herdr::Herdr;
+pub use scene::Scene;
 pub use transcript::Transcript;
 pub use world::{Face, World};

@@ -48,7 +48,7 @@ impl Transcript {
 
     /// The human says something.
     pub fn user(&mut self, text: &str) -> String {
-        self.line("user", &json!({"role": "user", "content": text}), "")
+        self.message("user", &json!({"role": "user", "content": text}), "")
     }
 
     /// The agent says something.
@@ -72,7 +72,7 @@ impl Transcript {
             "stop_reason": null,
             "usage": {"input_tokens": 3, "output_tokens": 5},
         });
-        self.line("assistant", &message, "")
+        self.message("assistant", &message, "")
     }
 
     /// The agent calls a tool.
@@ -87,7 +87,19 @@ impl Transcript {
         let block =
             json!({"type": "tool_result", "tool_use_id": self.call_id(), "content": output, "is_error": is_error});
         let extra = format!(",\"toolUseResult\":{tool_use_result}");
-        self.line("user", &json!({"role": "user", "content": [block]}), &extra)
+        self.message("user", &json!({"role": "user", "content": [block]}), &extra)
+    }
+
+    /// The human shows a picture.
+    pub fn picture(&mut self) -> String {
+        let source = json!({"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="});
+        self.message("user", &json!({"role": "user", "content": [{"type": "image", "source": source}]}), "")
+    }
+
+    /// The harness says something.
+    pub fn system(&mut self, text: &str) -> String {
+        let body = format!("\"subtype\":\"informational\",\"content\":{},\"level\":\"info\"", json!(text));
+        self.line("system", &body, "")
     }
 
     /// A line of bookkeeping: no entry.
@@ -114,7 +126,11 @@ impl Transcript {
         }
     }
 
-    fn line(&mut self, kind: &str, message: &Value, extra: &str) -> String {
+    fn message(&mut self, kind: &str, message: &Value, extra: &str) -> String {
+        self.line(kind, &format!("\"message\":{message}"), extra)
+    }
+
+    fn line(&mut self, kind: &str, body: &str, extra: &str) -> String {
         self.lines += 1;
         let uuid = self.uuid();
         let parent = self.parent.replace(uuid.clone());
@@ -122,7 +138,7 @@ impl Transcript {
         let time = timestamp(self.lines);
         format!(
             "{{\"parentUuid\":{parent},\"isSidechain\":false,\"userType\":\"external\",\"cwd\":{cwd},\"sessionId\":{session},\
-             \"version\":\"2.1.0\",\"gitBranch\":\"main\",\"type\":\"{kind}\",\"message\":{message},\"uuid\":\"{uuid}\",\
+             \"version\":\"2.1.0\",\"gitBranch\":\"main\",\"type\":\"{kind}\",{body},\"uuid\":\"{uuid}\",\
              \"timestamp\":\"{time}\"{extra}}}\n"
         )
     }
