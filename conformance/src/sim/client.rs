@@ -169,6 +169,7 @@ pub struct Client {
     pub(super) phase: Phase,
     pub(super) speed: Speed,
     pub(super) answers_pings: bool,
+    pub(super) accepted: bool,
     pub(super) held: bool,
     pub(super) deaf: bool,
     pub(super) taking: bool,
@@ -194,6 +195,7 @@ impl Client {
             phase: Phase::Asked,
             speed,
             answers_pings: true,
+            accepted: false,
             held: false,
             deaf: false,
             taking: false,
@@ -217,7 +219,7 @@ impl Client {
     /// Whether its upgrade was accepted.
     #[must_use]
     pub fn accepted(&self) -> bool {
-        self.phase >= Phase::Open && self.head.is_none()
+        self.accepted
     }
 
     /// The whole answer to its request, once it is complete.

@@ -90,7 +90,7 @@ enum Due<F: Face> {
     Outcome(OpId, Reply),
     Take(ExId),
     Listen(ExId),
-    Gone(ExId),
+    End(ExId),
     More,
     Script(Script<F>),
 }
@@ -149,7 +149,6 @@ impl<F: Face> World<F> {
         let headers: Vec<(&str, &[u8])> = ask.headers.iter().map(|(name, value)| (name.as_str(), &**value)).collect();
         let request = Request { method: &ask.method, target: &ask.target, headers: &headers, upgrade: ask.upgrade };
         self.hand(Input::Request(ex, request));
-        self.hand(Input::Body(ex, &[], Fin::Last));
         ex
     }
 
@@ -207,11 +206,14 @@ impl<F: Face> World<F> {
         }
     }
 
-    /// A client goes away without a word.
+    /// A client goes away without a word. Of an exchange that the core ended itself it hears nothing more.
     pub fn leave(&mut self, ex: ExId) {
         if let Some(client) = self.clients.get_mut(&ex).filter(|client| client.phase < Phase::Gone) {
+            let known = client.phase < Phase::Closing;
             client.go();
-            self.hand(Input::Gone(ex));
+            if known {
+                self.hand(Input::Gone(ex));
+            }
         }
     }
 
@@ -345,7 +347,7 @@ impl<F: Face> World<F> {
             }
             Due::Take(ex) => self.take(ex),
             Due::Listen(ex) => self.listen(ex),
-            Due::Gone(ex) => self.leave(ex),
+            Due::End(ex) => self.leave(ex),
             Due::More => self.hand(Input::Tick),
             Due::Script(script) => script(self),
         }
@@ -360,11 +362,11 @@ impl<F: Face> World<F> {
             Speed::Slow { bytes, .. } => bytes,
             Speed::Stuck => return,
         };
-        let pongs = client.answers_pings && client.phase == Phase::Open;
+        let (known, pongs) = (client.phase < Phase::Closing, client.answers_pings && client.phase == Phase::Open);
         let (taken, closed) = (client.take(bytes), client.closed().is_some());
         match taken {
             Ok((taken, pings)) => {
-                if taken > 0 {
+                if taken > 0 && known {
                     self.hand(Input::Taken(ex, taken));
                 }
                 (0..pings).filter(|_| pongs).for_each(|_| self.speak(ex, Said::Pong));
@@ -372,7 +374,7 @@ impl<F: Face> World<F> {
             Err(wrong) => self.violate(format!("{ex:?}: {wrong}")),
         }
         if closed {
-            self.arrange(self.clock.mono(), Due::Gone(ex));
+            self.arrange(self.clock.mono(), Due::End(ex));
         }
         self.arrange_taking(ex);
     }

@@ -25,7 +25,7 @@ impl<F: Face> World<F> {
             }
             Output::Wait { .. } => Ok(()),
             Output::Respond(ex, head) => self.moves(ex, Phase::Asked, Phase::Answering, |client| client.respond(head)),
-            Output::Accept(ex) => self.moves(ex, Phase::Asked, Phase::Open, |_| ()),
+            Output::Accept(ex) => self.moves(ex, Phase::Asked, Phase::Open, |client| client.accepted = true),
             Output::Send(ex, frame) => self.send(ex, frame),
             Output::Finish(ex) => {
                 let finished = self.clients.get_mut(&ex).map_or(Ok(()), Client::finish);
@@ -33,7 +33,7 @@ impl<F: Face> World<F> {
             }
             Output::Close(ex, code, reason) => {
                 let code = code.get();
-                self.arrange(self.clock.mono().plus(CLOSE_PATIENCE), Due::Gone(ex));
+                self.arrange(self.clock.mono().plus(CLOSE_PATIENCE), Due::End(ex));
                 self.moves(ex, Phase::Open, Phase::Closing, |client| client.closing = Some((code, reason)))
             }
             Output::Hold(ex, held) => self.hold(ex, held),
