@@ -35,7 +35,7 @@ enum Stage {
 
 #[derive(Debug)]
 struct PageAsk {
-    before: u64,
+    before: i64,
     limit: u64,
     head: u64,
 }
@@ -57,7 +57,7 @@ impl Contract {
             Some(limit @ 1..) => u64::try_from(limit).unwrap_or_default().min(MAX_PAGE_ENTRIES),
             _ => PAGE_ENTRIES,
         };
-        let before = json["before_seq"].as_u64().unwrap_or_default();
+        let before = json["before_seq"].as_i64().unwrap_or_default();
         self.pages.push_back(PageAsk { before, limit, head: self.head });
     }
 
@@ -77,7 +77,8 @@ impl Contract {
                 Ok(())
             }
             ("page_complete", Stage::Opening | Stage::Live) => {
-                self.page_complete(number("requested_before_seq")?, number("oldest_loaded_seq")?, &json["has_older"])
+                let requested = json["requested_before_seq"].as_i64().ok_or("requested_before_seq is missing")?;
+                self.page_complete(requested, number("oldest_loaded_seq")?, &json["has_older"])
             }
             ("session_changed", Stage::Opening | Stage::Live) => {
                 ensure(json["from"] == self.session.as_str(), || format!("from is not {}", self.session))?;
@@ -130,7 +131,7 @@ impl Contract {
         Ok(())
     }
 
-    fn page_complete(&mut self, requested: u64, oldest: u64, has_older: &Value) -> Result<(), String> {
+    fn page_complete(&mut self, requested: i64, oldest: u64, has_older: &Value) -> Result<(), String> {
         let page = core::mem::take(&mut self.page);
         let Some(ask) = self.pages.pop_front() else { return Err("a page that nobody asked for is complete".into()) };
         ensure(requested == ask.before, || format!("page {requested} is complete instead of {}", ask.before))?;
@@ -141,7 +142,7 @@ impl Contract {
             return Ok(());
         }
         let last = page.last().copied().unwrap_or_default();
-        let wanted = ask.before.saturating_sub(1);
+        let wanted = u64::try_from(ask.before.saturating_sub(1)).unwrap_or_default();
         if wanted <= ask.head {
             ensure(last == wanted, || format!("the page before {} ends at {last}", ask.before))?;
         } else {

@@ -1,6 +1,6 @@
 //! Which machine asked for which operation.
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
 
 use crate::ids::{ExId, OpId};
@@ -29,6 +29,8 @@ pub(crate) enum Owner {
 pub(crate) struct Ops {
     last: u64,
     routes: BTreeMap<OpId, (Owner, Tag)>,
+    /// Files that are being closed: that goes on whoever loses interest.
+    closing: BTreeSet<OpId>,
 }
 
 impl Ops {
@@ -37,20 +39,22 @@ impl Ops {
         self.last = self.last.saturating_add(1);
         let id = OpId(self.last);
         self.routes.insert(id, (owner, tag));
+        if matches!(op, Op::CloseFile { .. }) {
+            self.closing.insert(id);
+        }
         out.push_back(Output::Op(id, op));
     }
 
     /// Hands over all that a machine wants.
     pub(crate) fn issue_all(&mut self, owner: Owner, machine: &mut dyn Machine, out: &mut VecDeque<Output>) {
         while let Some((tag, op)) = machine.poll_op() {
-            // Nobody waits for a file to be closed, and its machine may be gone by then.
-            let owner = if matches!(op, Op::CloseFile { .. }) { Owner::Nobody } else { owner };
             self.issue(owner, tag, op, out);
         }
     }
 
     /// Takes the route of an answer.
     pub(crate) fn take(&mut self, id: OpId) -> Option<(Owner, Tag)> {
+        self.closing.remove(&id);
         self.routes.remove(&id)
     }
 
@@ -63,8 +67,12 @@ impl Ops {
     pub(crate) fn cancel(&mut self, owner: Owner, out: &mut VecDeque<Output>) {
         let ids: Vec<OpId> = self.routes.iter().filter(|(_, route)| route.0 == owner).map(|(id, _)| *id).collect();
         for id in ids {
-            self.routes.remove(&id);
-            out.push_back(Output::Cancel(id));
+            if self.closing.contains(&id) {
+                self.routes.insert(id, (Owner::Nobody, Tag(0)));
+            } else {
+                self.routes.remove(&id);
+                out.push_back(Output::Cancel(id));
+            }
         }
     }
 }

@@ -226,8 +226,8 @@ impl Client {
             self.send(now, frames::session_changed(self.pane.as_str(), &from, feed.session_id), out);
         }
         let total = feed.follower.index().total();
-        let first = total.saturating_sub(PAGE_ENTRIES).saturating_add(1);
-        let count = total.saturating_sub(first).saturating_add(1);
+        let count = total.min(PAGE_ENTRIES);
+        let first = total.saturating_sub(count).saturating_add(1);
         let hello = frames::hello(&Hello {
             pane: self.pane.as_str(),
             agent_kind: self.kind.label(),
@@ -249,8 +249,7 @@ impl Client {
         if matches!(self.page, Some(Page { purpose: Purpose::Newest { .. }, .. })) {
             return;
         }
-        // A page in progress keeps half of the window for itself.
-        let reserve = if self.page.is_some() { self.window / 2 } else { 0 };
+        let reserve = self.reserve_for_page();
         let total = feed.follower.index().total();
         while !self.paused && self.catch_up.is_none() && self.next_live.get() <= total && self.credit > reserve {
             if let Some(frame) = feed.ring.frame(self.next_live) {
@@ -267,6 +266,11 @@ impl Client {
         {
             reading.ask(feed, &mut self.asks);
         }
+    }
+
+    /// The credit that the tail leaves to a page in progress: half of what there is, so that neither waits for the other.
+    const fn reserve_for_page(&self) -> i64 {
+        if self.page.is_some() && self.credit > 0 { self.credit / 2 } else { 0 }
     }
 
     fn pump_pages(&mut self, now: Instant, feed: Feed<'_>, out: &mut VecDeque<Output>) {
@@ -357,13 +361,14 @@ impl Client {
             // The other half of the stream used it up: the piece is read again when there is room.
             return Piece::More;
         }
+        let reserve = if live { self.reserve_for_page() } else { 0 };
         let (index, reader) = (feed.follower.index(), feed.follower.reader());
         let taken = reading.run.take(bytes, size_now, index, reader, &mut |seq: Seq, entry: Entry| {
             self.send(now, frames::entry(live, seq, &entry), out);
             if live {
                 self.next_live = seq.next();
             }
-            if self.credit > 0 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            if self.credit > reserve { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
         match taken {
             Err(Shrunk) => Piece::Shrunk,

@@ -35,9 +35,13 @@ impl Liveness {
         self.waiting_since.get_or_insert(now);
     }
 
-    /// It took something; `waits`: there is more.
+    /// It took something; `waits`: there is more. Whoever makes room in a full queue is there, and the ping that it should
+    /// answer may still wait in that queue.
     pub(crate) fn taken(&mut self, now: Instant, waits: bool) {
         self.waiting_since = waits.then_some(now);
+        if waits {
+            self.heard = now;
+        }
     }
 
     /// The most urgent thing to do at `now`. A client that is held cannot be heard: its silence does not count.
