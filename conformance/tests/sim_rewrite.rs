@@ -3,6 +3,7 @@
 use core::time::Duration;
 
 use panewire_conformance::sim::client::Received;
+use panewire_conformance::sim::disk::{Effect, OpKind};
 use panewire_conformance::sim::scene::{CWD, NEXT_SESSION, PANE, SESSION};
 use panewire_conformance::sim::{Frames as _, Scene, Transcript};
 
@@ -104,14 +105,19 @@ fn a_page_of_the_old_content_is_never_mixed_with_the_new() {
 
 #[test]
 fn an_agent_that_touches_its_file_without_changing_it_disturbs_nobody() {
-    let mut scene = Scene::with_entries(10);
-    let client = scene.watch();
-    let same = scene.world.disk.content(&scene.path).unwrap().to_vec();
-    scene.world.advance(Duration::from_secs(1));
-    scene.world.disk.write(&scene.path, same);
-    scene.world.advance(Duration::from_secs(2));
-    assert!(scene.world.fresh(client).is_empty());
-    let other = scene.world.watch(PANE);
-    assert_eq!(scene.world.fresh(other).only("hello").json["session_id"], SESSION);
-    scene.world.finish();
+    for short in [None, Some(Effect::Short(777)), Some(Effect::Short(100))] {
+        let mut scene = Scene::with_entries(10);
+        let client = scene.watch();
+        short.into_iter().for_each(|short| scene.world.disk.spoil(OpKind::Read, "", short));
+        let same = scene.world.disk.content(&scene.path).unwrap().to_vec();
+        scene.world.advance(Duration::from_secs(1));
+        scene.world.disk.write(&scene.path, same);
+        scene.world.advance(Duration::from_secs(2));
+        assert!(scene.world.fresh(client).is_empty());
+        scene.talk(1);
+        assert_eq!(scene.polled(client).seqs(), [11]);
+        let other = scene.world.watch(PANE);
+        assert_eq!(scene.world.fresh(other).only("hello").json["session_id"], SESSION);
+        scene.world.finish();
+    }
 }

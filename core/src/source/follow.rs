@@ -86,12 +86,16 @@ enum Phase {
 enum Pending {
     Open,
     Stat,
-    Read,
+    /// New bytes, behind what is left of the overlap.
+    Read(Compared),
     /// The end of what was read is looked at again, because the file was touched at that time.
-    CheckEnd(FileTime),
+    CheckEnd(Compared, FileTime),
     /// The same for its beginning.
-    CheckHead(FileTime),
+    CheckHead(Compared, FileTime),
 }
+
+/// How many of the bytes that are read again were found to be the same already. A read may be short.
+type Compared = usize;
 
 #[derive(Debug, Clone, Copy)]
 struct OpenFile {
@@ -139,7 +143,7 @@ impl Follower {
         match (self.phase, &self.file) {
             (Phase::New | Phase::Failed, _) => {}
             (_, None) => self.ask_open(),
-            (Phase::Counting, Some(_)) => self.ask_read(),
+            (Phase::Counting, Some(_)) => self.ask_read(0),
             (Phase::Live, Some(_)) => {
                 let path = self.source.path.clone();
                 self.ask(Pending::Stat, Op::Stat { path });
@@ -216,7 +220,7 @@ impl Follower {
 
     fn opened(&mut self, handle: Handle, facts: Facts) {
         self.file = Some(OpenFile { handle, identity: facts.identity, modified: facts.modified });
-        self.ask_read();
+        self.ask_read(0);
     }
 
     fn open_failed(&mut self, failure: Failure<'_>) {
@@ -237,44 +241,64 @@ impl Follower {
             self.rewritten();
         } else if facts.size > read_so_far {
             file.modified = facts.modified;
-            self.ask_read();
+            self.ask_read(0);
         } else if facts.modified != file.modified {
-            let (offset, len) = (read_so_far.saturating_sub(self.overlap.len() as u64), self.overlap.len());
-            self.ask_bytes(Pending::CheckEnd(facts.modified), offset, len);
+            self.check_end(0, facts.modified);
         } else {
             self.finish_pass();
         }
     }
 
-    fn read_answered(&mut self, bytes: &[u8], size_now: u64) {
-        let read_so_far = self.lines.end();
-        match bytes.split_at_checked(self.overlap.len()) {
-            Some((again, _)) if again != self.overlap => self.rewritten(),
-            _ if size_now < read_so_far => self.rewritten(),
-            // A short count is normal: the next poll goes on.
-            None => {}
-            Some((_, new)) => {
-                self.take(new);
-                if size_now <= self.lines.end() {
-                    self.finish_pass();
-                } else if !new.is_empty() {
-                    self.ask_read();
-                }
-            }
-        }
-    }
-
-    fn end_checked(&mut self, bytes: &[u8], modified: FileTime) {
-        if bytes == self.overlap {
-            self.ask_bytes(Pending::CheckHead(modified), 0, self.head.len());
-        } else {
-            self.rewritten();
-        }
-    }
-
-    fn head_checked(&mut self, bytes: &[u8], modified: FileTime) {
-        if bytes != self.head {
+    fn read_answered(&mut self, compared: Compared, bytes: &[u8], size_now: u64) {
+        let known = self.overlap.get(compared..).unwrap_or_default();
+        let (again, new) = bytes.split_at_checked(known.len()).unwrap_or((bytes, &[]));
+        let all_compared = again.len() == known.len();
+        if size_now < self.lines.end() || !known.starts_with(again) {
             return self.rewritten();
+        }
+        self.take(new);
+        if all_compared && size_now <= self.lines.end() {
+            self.finish_pass();
+        } else if !new.is_empty() {
+            self.ask_read(0);
+        } else if !again.is_empty() {
+            self.ask_read(compared.saturating_add(again.len()));
+        }
+        // A read that ends at once has nothing to say: the next poll goes on.
+    }
+
+    fn end_answered(&mut self, compared: Compared, bytes: &[u8], modified: FileTime) {
+        match self.overlap.get(compared..).unwrap_or_default().strip_prefix(bytes) {
+            Some(left) if left.is_empty() || !bytes.is_empty() => {
+                self.check_end(compared.saturating_add(bytes.len()), modified);
+            }
+            _ => self.rewritten(),
+        }
+    }
+
+    fn head_answered(&mut self, compared: Compared, bytes: &[u8], modified: FileTime) {
+        match self.head.get(compared..).unwrap_or_default().strip_prefix(bytes) {
+            Some(left) if left.is_empty() || !bytes.is_empty() => {
+                self.check_head(compared.saturating_add(bytes.len()), modified);
+            }
+            _ => self.rewritten(),
+        }
+    }
+
+    /// Looks at the end of what was read again, then at its beginning.
+    fn check_end(&mut self, compared: Compared, modified: FileTime) {
+        let left = self.overlap.len().saturating_sub(compared);
+        if left == 0 {
+            return self.check_head(0, modified);
+        }
+        let offset = self.lines.end().saturating_sub(left as u64);
+        self.ask_bytes(Pending::CheckEnd(compared, modified), offset, left);
+    }
+
+    fn check_head(&mut self, compared: Compared, modified: FileTime) {
+        let left = self.head.len().saturating_sub(compared);
+        if left > 0 {
+            return self.ask_bytes(Pending::CheckHead(compared, modified), compared as u64, left);
         }
         if let Some(file) = &mut self.file {
             file.modified = modified;
@@ -341,10 +365,11 @@ impl Follower {
         self.ask(Pending::Open, op);
     }
 
-    fn ask_read(&mut self) {
+    fn ask_read(&mut self, compared: Compared) {
         let piece = if self.phase == Phase::Counting { MAX_READ_BYTES } else { PAGE_READ_BYTES };
-        let offset = self.lines.end().saturating_sub(self.overlap.len() as u64);
-        self.ask_bytes(Pending::Read, offset, piece);
+        let again = self.overlap.len().saturating_sub(compared);
+        let offset = self.lines.end().saturating_sub(again as u64);
+        self.ask_bytes(Pending::Read(compared), offset, piece);
     }
 
     fn ask_bytes(&mut self, pending: Pending, offset: u64, len: usize) {
@@ -379,9 +404,15 @@ impl Machine for Follower {
             (Pending::Open, Outcome::Opened { handle, facts }) => self.opened(handle, facts),
             (Pending::Open, Outcome::Failed(failure)) => self.open_failed(failure),
             (Pending::Stat, outcome) => self.stat_answered(outcome),
-            (Pending::Read, Outcome::Bytes { bytes, size_now }) => self.read_answered(bytes, size_now),
-            (Pending::CheckEnd(modified), Outcome::Bytes { bytes, .. }) => self.end_checked(bytes, modified),
-            (Pending::CheckHead(modified), Outcome::Bytes { bytes, .. }) => self.head_checked(bytes, modified),
+            (Pending::Read(compared), Outcome::Bytes { bytes, size_now }) => {
+                self.read_answered(compared, bytes, size_now);
+            }
+            (Pending::CheckEnd(compared, modified), Outcome::Bytes { bytes, .. }) => {
+                self.end_answered(compared, bytes, modified);
+            }
+            (Pending::CheckHead(compared, modified), Outcome::Bytes { bytes, .. }) => {
+                self.head_answered(compared, bytes, modified);
+            }
             (_, Outcome::Failed(failure)) => self.failed(failure),
             // An answer of another kind than was asked for: the same as none. The next poll asks again.
             _ => {}
