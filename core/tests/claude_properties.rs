@@ -1,6 +1,5 @@
 //! What must hold for any bytes whatever: counting and reading agree, and what a file says is never taken back when
 //! it grows.
-#![expect(clippy::unwrap_used, reason = "tests")]
 
 use panewire_core::agent::claude::{ClaudeReader, Selection, recorded};
 use panewire_core::agent::{Caps, Line, Reader as _};

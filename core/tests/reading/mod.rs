@@ -1,24 +1,25 @@
 //! Reading lines in tests.
 #![allow(dead_code, reason = "each test file uses some of it")]
+#![expect(clippy::panic, reason = "tests")]
 
 use panewire_core::agent::claude::{ClaudeReader, Selection};
 use panewire_core::agent::{Caps, Line, Reader as _};
 use panewire_core::entry::{Body, Entry, Role, Text, ToolCall, ToolResult};
 
 /// The entries of some lines of a session's own file.
-pub fn read(lines: &str) -> Vec<Entry> {
+pub(crate) fn read(lines: &str) -> Vec<Entry> {
     read_as(Selection::Main, lines.as_bytes(), &Caps::WIRE)
 }
 
 /// The only entry of some lines.
-pub fn read_one(lines: &str) -> Entry {
+pub(crate) fn read_one(lines: &str) -> Entry {
     let mut entries = read(lines);
     assert_eq!(entries.len(), 1, "{entries:#?}");
     entries.remove(0)
 }
 
 /// The entries of some lines.
-pub fn read_as(selection: Selection, bytes: &[u8], caps: &Caps) -> Vec<Entry> {
+pub(crate) fn read_as(selection: Selection, bytes: &[u8], caps: &Caps) -> Vec<Entry> {
     let reader = ClaudeReader { selection };
     let mut entries = Vec::new();
     let mut offset = 0;
@@ -33,12 +34,12 @@ pub fn read_as(selection: Selection, bytes: &[u8], caps: &Caps) -> Vec<Entry> {
 }
 
 /// Who said what, as a short table.
-pub fn said(entries: &[Entry]) -> Vec<(Role, &str)> {
+pub(crate) fn said(entries: &[Entry]) -> Vec<(Role, &str)> {
     entries.iter().map(|entry| (entry.role, text(entry))).collect()
 }
 
 /// The text of an entry; of a call its name, of an answer its output.
-pub fn text(entry: &Entry) -> &str {
+pub(crate) fn text(entry: &Entry) -> &str {
     match &entry.body {
         Body::Message(text) | Body::Thinking(text) | Body::Attachment(text) => &text.text,
         Body::ToolCall(call) => &call.name,
@@ -47,18 +48,18 @@ pub fn text(entry: &Entry) -> &str {
 }
 
 /// The call of an entry.
-pub fn call(entry: &Entry) -> &ToolCall {
+pub(crate) fn call(entry: &Entry) -> &ToolCall {
     let Body::ToolCall(call) = &entry.body else { panic!("no call: {entry:?}") };
     call
 }
 
 /// The answer of an entry.
-pub fn answer(entry: &Entry) -> &ToolResult {
+pub(crate) fn answer(entry: &Entry) -> &ToolResult {
     let Body::ToolResult(result) = &entry.body else { panic!("no answer: {entry:?}") };
     result
 }
 
 /// A text that is not cut.
-pub fn whole(text: &str) -> Text {
+pub(crate) fn whole(text: &str) -> Text {
     Text { text: text.into(), truncated: false }
 }
