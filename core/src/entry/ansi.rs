@@ -5,6 +5,7 @@ use alloc::string::String;
 use vte::{Params, Parser, Perform};
 
 use super::caps::Capped;
+use crate::source::json::Piece;
 
 /// Turns terminal output into plain text, line by line.
 ///
@@ -24,15 +25,35 @@ impl<'o> Plain<'o> {
         Self { out, line: String::new(), controls: false }
     }
 
+    /// Takes one character of output.
+    pub fn push(&mut self, char: char) {
+        if char == '\n' {
+            self.end_line();
+            self.out.push('\n');
+        } else {
+            self.controls |= char.is_control() && char != '\t';
+            self.line.push(char);
+        }
+    }
+
     /// Takes output.
-    pub fn extend(&mut self, chars: impl IntoIterator<Item = char>) {
-        for char in chars {
-            if char == '\n' {
-                self.end_line();
-                self.out.push('\n');
-            } else {
-                self.controls |= char.is_control() && char != '\t';
-                self.line.push(char);
+    pub fn push_str(&mut self, text: &str) {
+        for (index, line) in text.split('\n').enumerate() {
+            if index > 0 {
+                self.push('\n');
+            }
+            // 0xC2 begins the controls beyond ASCII, among others: a needless look costs only time.
+            self.controls |= line.bytes().any(|byte| (byte < b' ' && byte != b'\t') || matches!(byte, 0x7f | 0xc2));
+            self.line.push_str(line);
+        }
+    }
+
+    /// Takes output as it is decoded.
+    pub fn extend<'p>(&mut self, pieces: impl IntoIterator<Item = Piece<'p>>) {
+        for piece in pieces {
+            match piece {
+                Piece::Run(run) => self.push_str(run),
+                Piece::Char(char) => self.push(char),
             }
         }
     }
@@ -40,7 +61,7 @@ impl<'o> Plain<'o> {
     /// Ends the line if anything stands in it.
     pub fn fresh_line(&mut self) {
         if !self.line.is_empty() {
-            self.extend(['\n']);
+            self.push('\n');
         }
     }
 
@@ -67,7 +88,7 @@ impl<'o> Plain<'o> {
 pub fn plain(text: &str) -> String {
     let mut out = Capped::new(usize::MAX);
     let mut plain = Plain::new(&mut out);
-    plain.extend(text.chars());
+    plain.push_str(text);
     plain.finish();
     out.into_text().text
 }

@@ -4,6 +4,7 @@ use alloc::format;
 use alloc::string::String;
 
 use super::Text;
+use crate::source::json::Piece;
 
 /// A text that is trimmed and cut while it is written, so that a huge one is never held whole.
 #[derive(Debug, Clone)]
@@ -72,8 +73,40 @@ impl Capped {
     }
 
     /// Writes a piece of text.
-    pub fn push_str(&mut self, text: &str) {
-        text.chars().for_each(|char| self.push(char));
+    pub fn push_str(&mut self, mut text: &str) {
+        while self.is_empty() {
+            let mut chars = text.chars();
+            let Some(first) = chars.next() else { return };
+            self.push(first);
+            text = chars.as_str();
+        }
+        let solid = text.trim_end();
+        if !solid.is_empty() {
+            let room = self.cap_chars.saturating_sub(self.chars);
+            self.text.push_str(&self.blanks);
+            self.blanks.clear();
+            // As many bytes as there is room for characters always fit.
+            let fits = if solid.len() <= room { solid.len() } else { char_boundary(solid, room) };
+            self.text.push_str(solid.get(..fits).unwrap_or_default());
+            self.chars = self.chars.saturating_add(solid.chars().count());
+            self.solid_chars = self.chars;
+        }
+        for blank in text.get(solid.len()..).unwrap_or_default().chars() {
+            self.push(blank);
+        }
+    }
+
+    /// Writes pieces until there is no more room.
+    pub fn fill<'p>(&mut self, pieces: impl IntoIterator<Item = Piece<'p>>) {
+        for piece in pieces {
+            match piece {
+                Piece::Run(run) => self.push_str(run),
+                Piece::Char(char) => self.push(char),
+            }
+            if self.is_full() {
+                break;
+            }
+        }
     }
 
     /// The text, cut at its cap.
@@ -122,6 +155,14 @@ impl Extend<char> for Capped {
 pub fn text(chars: impl IntoIterator<Item = char>, cap_chars: usize) -> Text {
     let mut capped = Capped::new(cap_chars);
     capped.extend(chars);
+    capped.into_text()
+}
+
+/// A decoded text, trimmed and cut.
+#[must_use]
+pub fn decoded<'p>(pieces: impl IntoIterator<Item = Piece<'p>>, cap_chars: usize) -> Text {
+    let mut capped = Capped::new(cap_chars);
+    capped.fill(pieces);
     capped.into_text()
 }
 
@@ -183,6 +224,20 @@ mod tests {
         let cut = capped.into_noted_text();
         assert_eq!(cut.text, format!("{}\n… 82 more characters", "x".repeat(18)));
         assert_eq!((cut.text.chars().count(), cut.truncated), (39, true));
+    }
+
+    #[test]
+    fn pieces_and_characters_are_written_alike() {
+        let parts = [" \n", "a", "  b ", "", "é\n", "\n  ", "cd", " "];
+        for cap in 0..14 {
+            let (mut pieces, mut single) = (Capped::indented(cap), Capped::indented(cap));
+            for part in parts {
+                pieces.push_str(part);
+                part.chars().for_each(|char| single.push(char));
+                assert_eq!(pieces.clone().into_text(), single.clone().into_text(), "{cap} {part:?}");
+            }
+            assert_eq!(pieces.into_noted_text(), single.into_noted_text());
+        }
     }
 
     #[test]

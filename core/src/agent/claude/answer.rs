@@ -1,6 +1,7 @@
 //! The answer of a tool, as a person reads it.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use super::patch;
 use crate::agent::Caps;
@@ -36,10 +37,9 @@ pub(super) fn tool_result(block: Value<'_>, rich: Option<Value<'_>>, caps: &Caps
 }
 
 /// `toolUseResult`: what the tool said in its own form.
-#[derive(Clone, Copy)]
 enum Rich<'a> {
-    /// Members that depend on the tool.
-    Object(Value<'a>),
+    /// Members that depend on the tool, looked at once.
+    Object(Vec<(&'a [u8], Value<'a>)>),
     /// A sentence: nearly always what went wrong.
     Text(Value<'a>),
     /// Absent, a list (the same as the block's content), or anything else.
@@ -49,28 +49,26 @@ enum Rich<'a> {
 impl<'a> Rich<'a> {
     fn read(value: Option<Value<'a>>) -> Self {
         match value {
-            Some(value) if value.is_object() => Self::Object(value),
+            Some(value) if value.is_object() => Self::Object(value.members().collect()),
             Some(value) if !value.is_empty() && value.literal().is_some() => Self::Text(value),
             _ => Self::None,
         }
     }
 
-    fn get(self, key: &str) -> Option<Value<'a>> {
-        match self {
-            Self::Object(value) => value.get(key),
-            Self::Text(_) | Self::None => None,
-        }
+    fn get(&self, key: &str) -> Option<Value<'a>> {
+        let Self::Object(members) = self else { return None };
+        members.iter().rev().find(|(name, _)| *name == key.as_bytes()).map(|(_, value)| *value)
     }
 
-    fn interrupted(self) -> bool {
+    fn interrupted(&self) -> bool {
         self.get("interrupted").is_some_and(Value::is_true)
     }
 
-    fn creates(self) -> bool {
+    fn creates(&self) -> bool {
         self.get("type").is_some_and(|kind| kind.is("create"))
     }
 
-    fn diff(self, caps: &Caps) -> Option<Diff> {
+    fn diff(&self, caps: &Caps) -> Option<Diff> {
         let patch = self.get("structuredPatch")?;
         let hunks = patch::hunks(self, patch);
         if !hunks.is_empty() {
@@ -82,20 +80,20 @@ impl<'a> Rich<'a> {
         diff::between(&before, &after, caps)
     }
 
-    fn output(self, caps: &Caps) -> Option<Text> {
+    fn output(&self, caps: &Caps) -> Option<Text> {
         match self {
-            Self::Text(text) => plain(caps, |out| told(text, out)),
+            Self::Text(text) => plain(caps, |out| told(*text, out)),
             Self::Object(_) => {
                 let stdout = self.get("stdout").filter(|out| !out.is_empty());
                 let stderr = self.get("stderr").filter(|err| !err.is_empty());
                 plain(caps, |out| {
                     if let Some(chars) = stdout.and_then(Value::chars) {
-                        out.extend(chars);
+                        out.extend(chars.pieces());
                     }
                     if let Some(chars) = stderr.and_then(Value::chars) {
                         out.fresh_line();
-                        out.extend("[stderr] ".chars());
-                        out.extend(chars);
+                        out.push_str("[stderr] ");
+                        out.extend(chars.pieces());
                     }
                 })
             }
@@ -104,7 +102,7 @@ impl<'a> Rich<'a> {
     }
 }
 
-impl<'a> patch::Source<'a> for Rich<'a> {
+impl<'a> patch::Source<'a> for &Rich<'a> {
     fn text(&self, key: &str) -> Option<Value<'a>> {
         self.get(key)
     }
@@ -122,7 +120,7 @@ fn content(block: Value<'_>, caps: &Caps) -> Option<Text> {
     plain(caps, |out| {
         for (index, part) in content.elements().enumerate() {
             if index > 0 {
-                out.extend(['\n']);
+                out.push('\n');
             }
             element(part, out);
         }
@@ -133,15 +131,15 @@ fn element(part: Value<'_>, out: &mut Plain<'_>) {
     let name = |key: &str| part.get(key).and_then(Value::filled);
     let kind = name("type").unwrap_or_default();
     if let Some(text) = part.get("text").and_then(Value::chars).or_else(|| part.chars()) {
-        out.extend(text);
+        out.extend(text.pieces());
     } else if let Some(title) = name("title").or_else(|| name("tool_name")).or_else(|| name("error_code")) {
-        out.extend(title.chars());
+        out.push_str(&title);
         if let Some(url) = name("url") {
-            out.extend([' ']);
-            out.extend(url.chars());
+            out.push(' ');
+            out.push_str(&url);
         }
     } else if !kind.is_empty() {
-        out.extend("[".chars().chain(kind.chars()).chain("]".chars()));
+        out.push_str(&["[", &kind, "]"].concat());
     }
 }
 
@@ -158,9 +156,9 @@ fn told(text: Value<'_>, out: &mut Plain<'_>) {
         Some((_, end)) => {
             let text: String = chars.collect();
             let text = text.trim_end();
-            out.extend(text.strip_suffix(end).unwrap_or(text).chars());
+            out.push_str(text.strip_suffix(end).unwrap_or(text));
         }
-        None => out.extend(chars),
+        None => out.extend(chars.pieces()),
     }
 }
 

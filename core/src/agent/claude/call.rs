@@ -14,20 +14,16 @@ use crate::source::json::Value;
 pub(super) fn tool_call(block: Value<'_>, caps: &Caps) -> ToolCall {
     let name = text(block, "name").unwrap_or_else(|| "unnamed".to_string());
     let input = Input(block.get("input").unwrap_or_default());
-    let mut call = ToolCall {
-        id: text(block, "id").unwrap_or_default(),
-        title: Some(title(&name)),
-        input_summary: input.json(),
-        ..ToolCall::default()
-    };
-    describe(&mut call, &name, input, caps);
+    let mut call =
+        ToolCall { id: text(block, "id").unwrap_or_default(), title: Some(title(&name)), ..ToolCall::default() };
+    call.input_summary = describe(&mut call, &name, input, caps).or_else(|| input.json());
     call.name = name;
     call
 }
 
-/// Says what a built-in tool is about to do. Any other is described by its input alone.
-fn describe(call: &mut ToolCall, name: &str, input: Input<'_>, caps: &Caps) {
-    let summary = match name {
+/// Says what a built-in tool is about to do, and sums its input up. Of any other nothing is known.
+fn describe(call: &mut ToolCall, name: &str, input: Input<'_>, caps: &Caps) -> Option<String> {
+    match name {
         "Bash" => {
             shell(call, input, "command", caps);
             call.subtitle = input.label("description");
@@ -117,15 +113,12 @@ fn describe(call: &mut ToolCall, name: &str, input: Input<'_>, caps: &Caps) {
             input.joined(&["reason", "prompt"], ": ")
         }
         _ => None,
-    };
-    if let Some(summary) = summary {
-        call.input_summary = Some(summary);
     }
 }
 
 fn shell(call: &mut ToolCall, input: Input<'_>, key: &str, caps: &Caps) {
     if let Some(command) = input.0.get(key).and_then(Value::chars) {
-        let command = caps::text(command, caps.command_chars);
+        let command = caps::decoded(command.pieces(), caps.command_chars);
         call.command_truncated = command.truncated;
         call.command = Some(command.text).filter(|command| !command.is_empty());
     }

@@ -10,7 +10,7 @@ mod tests;
 mod text;
 mod value;
 
-pub use text::Chars;
+pub use text::{Chars, Piece};
 pub use value::{Elements, Members, Value};
 
 use alloc::vec::Vec;

@@ -2,7 +2,7 @@
 
 use alloc::string::String;
 
-use super::{Chars, Nest, Scanner, Token};
+use super::{Chars, Nest, Piece, Scanner, Token};
 
 /// The bytes of one JSON value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -85,7 +85,14 @@ impl<'a> Value<'a> {
     /// The whole of a string.
     #[must_use]
     pub fn text(self) -> Option<String> {
-        self.chars().map(Iterator::collect)
+        let mut text = String::new();
+        for piece in self.chars()?.pieces() {
+            match piece {
+                Piece::Run(run) => text.push_str(run),
+                Piece::Char(char) => text.push(char),
+            }
+        }
+        Some(text)
     }
 
     /// A string that is not blank.
