@@ -35,6 +35,7 @@
 //! # }
 //! ```
 
+mod demo;
 mod exchange;
 mod ops;
 mod sessions;
@@ -43,6 +44,7 @@ mod watch;
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use self::demo::DemoPane;
 use self::exchange::Exchange;
 use self::ops::{Ops, Owner};
 use self::sessions::Sessions;
@@ -74,6 +76,7 @@ pub struct Bridge {
     listing: Option<Listing>,
     sessions: Sessions,
     streams: Streams,
+    demo: DemoPane,
     /// Clients for which something may have changed.
     dirty: BTreeSet<ExId>,
     /// Clients that wait for the next look at their file before they read it again.
@@ -112,6 +115,7 @@ impl Bridge {
             listing: None,
             sessions: Sessions::default(),
             streams: Streams::default(),
+            demo: DemoPane::default(),
             dirty: BTreeSet::new(),
             paused: BTreeSet::new(),
         }
@@ -174,7 +178,7 @@ impl Bridge {
                 Timer::SessionPoll(no) => self.recheck(no),
                 Timer::Liveness(ex) => self.check_liveness(ex),
                 Timer::Grace(no) => self.drop_stream(no),
-                Timer::Demo => {}
+                Timer::Demo => self.run_demo(),
             }
         }
     }
@@ -229,6 +233,7 @@ impl Bridge {
                     return self.run_listing();
                 }
             }
+            Owner::Demo => return self.demo_outcome(tag, outcome),
             Owner::Nobody => {}
         }
         // A file that was opened for somebody who is gone.

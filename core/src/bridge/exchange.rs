@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 
 use super::ops::Owner;
-use super::{Bridge, Listing};
+use super::{Bridge, Listing, demo};
 use crate::http::info::Info;
 use crate::http::panes::Panes;
 use crate::http::{self, Answer, Call, Manner, Refusal, TranscriptCall};
@@ -50,7 +50,11 @@ impl Bridge {
             Call::Transcript(call) => {
                 let pane = call.pane.clone();
                 self.exchanges.insert(ex, Exchange::Connecting { call, manner });
-                self.connect(ex, pane);
+                if pane.as_str() == demo::PANE {
+                    self.connect_demo(ex);
+                } else {
+                    self.resolve(ex, pane);
+                }
             }
         }
     }
@@ -77,8 +81,16 @@ impl Bridge {
         let Some(found) = listing.census.take_result() else { return };
         let Some(Listing { waiting, .. }) = self.listing.take() else { return };
         for ex in waiting {
-            if let Some(Exchange::Listing { manner }) = self.exchanges.remove(&ex) {
-                self.answer(ex, Answer::json(&Panes::from(&found), &manner));
+            match self.exchanges.get(&ex) {
+                Some(Exchange::Listing { manner }) => {
+                    let answer = Answer::json(&Panes::from(&found), manner);
+                    self.exchanges.remove(&ex);
+                    self.answer(ex, answer);
+                }
+                Some(Exchange::Connecting { .. }) if found.demo => self.begin_demo(ex),
+                // There is something else to follow: then the demo is a pane like any other that is not there.
+                Some(Exchange::Connecting { .. }) => self.resolve(ex, demo::PANE.into()),
+                Some(Exchange::Client { .. }) | None => {}
             }
         }
     }
@@ -87,8 +99,9 @@ impl Bridge {
     pub(super) fn forget(&mut self, ex: ExId) {
         match self.exchanges.remove(&ex) {
             Some(Exchange::Client { session, .. }) => self.leave(ex, session),
-            Some(Exchange::Connecting { .. }) => self.connecting.forget(ex),
-            Some(Exchange::Listing { .. }) => {
+            Some(Exchange::Connecting { .. } | Exchange::Listing { .. }) => {
+                self.connecting.forget(ex);
+                self.demo.forget(ex);
                 if let Some(listing) = &mut self.listing {
                     listing.waiting.remove(&ex);
                 }
@@ -116,19 +129,20 @@ impl Bridge {
         }
     }
 
-    fn connect(&mut self, ex: ExId, pane: PaneId) {
+    /// Finds out what a pane shows, for one more who asks.
+    pub(super) fn resolve(&mut self, ex: ExId, pane: PaneId) {
         if let Some((_, _, waiting)) = self.connecting.panes.values_mut().find(|(asked, _, _)| *asked == pane) {
             waiting.insert(ex);
             return;
         }
-        let resolve = Resolve::connect(self.now, &self.config, pane.clone(), None);
+        let resolve = Resolve::connect(self.now, &self.config, pane.clone(), self.demo.located());
         self.connecting.last = self.connecting.last.saturating_add(1);
         let no = self.connecting.last;
         self.connecting.panes.insert(no, (pane, resolve, BTreeSet::from([ex])));
         self.run_connect(no);
     }
 
-    fn list(&mut self, ex: ExId) {
+    pub(super) fn list(&mut self, ex: ExId) {
         if let Some(listing) = &mut self.listing {
             listing.waiting.insert(ex);
             return;

@@ -20,6 +20,8 @@ pub(crate) enum Owner {
     Client(ExId),
     /// The listing of panes.
     Census,
+    /// The demo conversation.
+    Demo,
     /// Nobody: the answer does not matter.
     Nobody,
 }

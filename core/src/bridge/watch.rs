@@ -26,6 +26,7 @@ impl Bridge {
         if let Some(session) = self.sessions.session_mut(no) {
             session.clients.insert(ex);
         }
+        self.run_demo();
         no
     }
 
@@ -116,11 +117,11 @@ impl Bridge {
 
     /// Asks a watched pane for its session, unless the last question is still on its way.
     pub(super) fn recheck(&mut self, no: u64) {
-        let (now, config) = (self.now, &self.config);
+        let (now, config, demo) = (self.now, &self.config, self.demo.located());
         let Some(session) = self.sessions.session_mut(no) else { return };
         self.timers.set(Timer::SessionPoll(no), now.mono.plus(SESSION_POLL));
         if session.recheck.is_none() {
-            session.recheck = Some(Recheck::new(now, config, &session.resolved, None));
+            session.recheck = Some(Recheck::new(now, config, &session.resolved, demo));
             self.run_recheck(no);
         }
     }
@@ -237,6 +238,7 @@ impl Bridge {
                 self.release(next);
             }
         }
+        self.run_demo();
     }
 
     /// A stream lost one of those who needed it.
