@@ -1,4 +1,4 @@
-//! Drives a [`Bridge`] without a daemon: for commands that need one answer.
+//! Drives a [`Bridge`], or a machine of the core alone, without a daemon: for commands that need one answer.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use panewire_core::Bridge;
 use panewire_core::ids::{ExId, OpId};
 use panewire_core::io::{Fin, Frame, Input, Op, Output, Request, Why};
+use panewire_core::machine::Machine;
 
 use crate::{Cancel, Clock, Limit, Log, Performer};
 
@@ -70,6 +71,20 @@ pub fn ask(bridge: &mut Bridge, request: Request<'_>, log: Log, within: Duration
         };
     }
     run.response.ok_or(NoAnswer)
+}
+
+/// Performs in place what a machine asks for, until it has a result. `None`: it asks for nothing more and has none.
+pub fn settle<M: Machine, T>(machine: &mut M, mut result: impl FnMut(&mut M) -> Option<T>) -> Option<T> {
+    let (clock, performer) = (Clock::start(), Performer::new());
+    loop {
+        if let Some(result) = result(machine) {
+            return Some(result);
+        }
+        let (tag, op) = machine.poll_op()?;
+        let answer = performer.perform(&op, &Limit::begin(Cancel::default()));
+        machine.handle_outcome(clock.now(), tag, answer.outcome());
+        performer.recycle(answer);
+    }
 }
 
 struct Run<'a> {

@@ -25,10 +25,19 @@ pub fn file(state_dir: &Path) -> PathBuf {
 /// # Errors
 /// What the system says, or that the file holds nothing that could be a token.
 pub fn load(state_dir: &Path) -> io::Result<String> {
+    find(state_dir)?.map_or_else(|| rotate(state_dir), Ok)
+}
+
+/// The token of a state directory, if there is one.
+///
+/// # Errors
+/// As [`load`].
+pub fn find(state_dir: &Path) -> io::Result<Option<String>> {
     let path = file(state_dir);
     match read(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => rotate(state_dir),
-        other => other.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display()))),
+        Ok(token) => Ok(Some(token)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(io::Error::new(error.kind(), format!("{}: {error}", path.display()))),
     }
 }
 
@@ -83,6 +92,7 @@ mod tests {
     fn the_first_token_is_made_and_stays() {
         let directory = tempfile::tempdir().unwrap();
         let state_dir = directory.path().join("state");
+        assert_eq!(find(&state_dir).unwrap(), None);
         let token = load(&state_dir).unwrap();
         assert_eq!(token.len(), 64);
         assert!(token.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte)));

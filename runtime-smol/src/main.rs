@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod commands;
-//mod render;
+mod render;
 mod serve;
 
 use std::fmt;
@@ -18,9 +18,9 @@ fn main() -> ExitCode {
     };
     let done = match command {
         Command::Serve(serve) => serve::run(&serve),
-        Command::Show { .. } => Ok(()),
-        Command::Tail { .. } => Ok(()),
-        Command::Panes(_) => Ok(()),
+        Command::Show { json, what, places } => commands::show::run(json, &what, &places),
+        Command::Tail { url, pane, places } => commands::tail::run(url.as_deref(), &pane, &places),
+        Command::Panes(places) => commands::panes::run(&places),
         Command::Token { rotate, places } => commands::token::run(rotate, &places),
         Command::Help(topic) => print(topic.help()),
         Command::Version => print(concat!("panewire ", env!("CARGO_PKG_VERSION"), "\n")),

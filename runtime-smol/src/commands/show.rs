@@ -1,0 +1,112 @@
+//! `panewire show`
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Read as _, Write};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use panewire_core::agent::claude::locate::{Locate, LocateError, is_session_id};
+use panewire_core::agent::claude::{ClaudeReader, Selection};
+use panewire_core::agent::{Caps, Line, Reader as _};
+use panewire_core::config::Roots;
+use panewire_core::ids::{Seq, SessionId};
+use panewire_core::limits::{Limits, MAX_READ_BYTES};
+use panewire_core::mobile::frames;
+use panewire_core::source::lines::LineSplitter;
+use panewire_core::source::records;
+use panewire_host::arguments::Places;
+use panewire_host::blocking;
+use panewire_host::surroundings::Surroundings;
+
+use crate::render::{Renderer, View};
+use crate::{Problem, quiet};
+
+/// Prints the conversation of a file or of a session.
+pub(crate) fn run(json: bool, what: &str, places: &Places) -> Result<(), Problem> {
+    let path = find(what, places)?;
+    let unreadable = |error| Problem::new(format_args!("cannot read {}: {error}", path.display()));
+    let mut file = File::open(&path).map_err(unreadable)?;
+    let mut printer = Printer {
+        reader: ClaudeReader { selection: selection(&path) },
+        printed: 0,
+        json,
+        renderer: Renderer::for_stdout(),
+        out: BufWriter::new(io::stdout().lock()),
+    };
+    let mut lines = LineSplitter::new(0, Limits::default().line_bytes);
+    let mut buffer = vec![0; MAX_READ_BYTES];
+    loop {
+        let read = match file.read(&mut buffer) {
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(unreadable(error)),
+        };
+        if read == 0 {
+            break;
+        }
+        let flow = lines.push(buffer.get(..read).unwrap_or_default(), |line| match printer.line(&line) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        });
+        if let ControlFlow::Break(error) = flow {
+            return quiet(Err(error));
+        }
+    }
+    let rest = if records::is_whole(lines.tail()) { printer.line(&lines.tail_line()) } else { Ok(()) };
+    quiet(rest.and_then(|()| printer.out.flush()))
+}
+
+/// A path is a path; what is none may be a session.
+fn find(what: &str, places: &Places) -> Result<PathBuf, Problem> {
+    match fs::metadata(what) {
+        Ok(metadata) if metadata.is_file() => return Ok(what.into()),
+        Ok(_) => return Err(Problem::new(format_args!("{what} is not a regular file"))),
+        Err(error) if !is_session_id(what) => {
+            return Err(Problem::new(format_args!("cannot read {what}: {error}")));
+        }
+        Err(_) => {}
+    }
+    let surroundings = Surroundings::find(places)?;
+    let roots = Roots { claude: surroundings.claude };
+    let mut locate = Locate::new(&roots, None, Some(&SessionId::from(what)));
+    match blocking::settle(&mut locate, Locate::take_result) {
+        Some(Ok(located)) if located.exists => Ok(located.path.into()),
+        Some(Err(LocateError::Unreadable(error))) => {
+            Err(Problem::new(format_args!("cannot read the session {what}: {error}")))
+        }
+        _ => Err(Problem::new(format_args!("there is no file and no session {what} below {}", roots.claude))),
+    }
+}
+
+/// Children of a session have files of their own, named so.
+fn selection(path: &Path) -> Selection {
+    let is_child = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("agent-"));
+    if is_child { Selection::Child } else { Selection::Main }
+}
+
+struct Printer<W: Write> {
+    reader: ClaudeReader,
+    printed: u64,
+    json: bool,
+    renderer: Renderer,
+    out: W,
+}
+
+impl<W: Write> Printer<W> {
+    fn line(&mut self, line: &Line<'_>) -> io::Result<()> {
+        let mut written = Ok(());
+        self.reader.read(line, &Caps::WIRE, &mut |entry| {
+            if written.is_err() {
+                return;
+            }
+            let seq = Seq::after(self.printed);
+            self.printed = seq.get();
+            written = if self.json {
+                self.out.write_all(&frames::bare_entry(seq, &entry)).and_then(|()| self.out.write_all(b"\n"))
+            } else {
+                self.renderer.entry(&mut self.out, &View::of(seq, &entry))
+            };
+        });
+        written
+    }
+}
