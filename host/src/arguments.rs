@@ -81,6 +81,19 @@ pub struct Places {
     pub herdr_socket: Option<PathBuf>,
 }
 
+impl Default for Serve {
+    fn default() -> Self {
+        Self {
+            listen: DEFAULT_LISTEN.to_owned(),
+            places: Places::default(),
+            allow_hosts: Vec::new(),
+            allow_origins: Vec::new(),
+            log: Level::Info,
+            demo: false,
+        }
+    }
+}
+
 impl Default for Places {
     fn default() -> Self {
         Self { home: None, state_dir: None, herdr: HerdrMode::Auto, herdr_bin: None, herdr_socket: None }
@@ -151,14 +164,7 @@ fn options(topic: Topic, arguments: Vec<OsString>) -> Result<Command, Unclear> {
     if topic == Topic::Overview {
         return Ok(Command::Help(Topic::Overview));
     }
-    let mut serve = Serve {
-        listen: DEFAULT_LISTEN.to_owned(),
-        places: Places::default(),
-        allow_hosts: Vec::new(),
-        allow_origins: Vec::new(),
-        log: Level::Info,
-        demo: false,
-    };
+    let mut serve = Serve::default();
     let (mut json, mut rotate, mut url, mut subject) = (false, false, None, None);
     let mut parser = lexopt::Parser::from_args(arguments);
     while let Some(argument) = parser.next()? {

@@ -259,7 +259,8 @@ fn harmless(line: &str) -> String {
     line.chars().map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c }).collect()
 }
 
-fn one_line(text: &str) -> String {
+/// The text on one line, and without anything that a terminal obeys.
+pub(crate) fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 

@@ -1,6 +1,93 @@
-//! What a person reads on standard error when the daemon starts.
-use super::driver::Driver;
-use panewire_host::Log;
-use std::rc::Rc;
+//! What a person reads on standard error when the daemon has started: the panes found, and how to follow one.
 
-pub(crate) async fn greet(_driver: Rc<Driver>, _secret: String, _log: Log) {}
+use std::env;
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::rc::Rc;
+use std::time::SystemTime;
+
+use panewire_core::io::{Level, Request};
+use panewire_host::Log;
+use panewire_host::arguments::Serve;
+
+use super::driver::Driver;
+use super::http;
+use crate::listing::{Listing, shell_word};
+
+/// Panes that are named; `panewire panes` names all.
+const NAMED: usize = 5;
+
+/// Asks the daemon's own core, as a client would.
+pub(crate) async fn greet(driver: Rc<Driver>, secret: String, log: Log, serve: Serve) {
+    let carrier = {
+        let authorization = format!("Bearer {secret}");
+        let headers: [(&str, &[u8]); 2] = [("host", b"localhost"), ("authorization", authorization.as_bytes())];
+        driver.request(Request { method: "GET", target: "/panes", headers: &headers, upgrade: false })
+    };
+    let Some(body) = http::whole_body(carrier).await else {
+        return;
+    };
+    let Ok(listing) = serde_json::from_slice::<Listing>(&body) else {
+        return;
+    };
+    for note in &listing.notes {
+        log.write(Level::Warn, note);
+    }
+    if serve.log >= Level::Info {
+        let program = env::args().next().unwrap_or_else(|| "panewire".to_owned());
+        let state_dir = serve.places.state_dir.as_ref().map(|path| path.to_string_lossy().into_owned());
+        // Who closed our standard error does not want to read it.
+        let _ = io::stderr().write_all(text(&listing, &program, state_dir.as_deref(), SystemTime::now()).as_bytes());
+    }
+}
+
+fn text(listing: &Listing, program: &str, state_dir: Option<&str>, now: SystemTime) -> String {
+    let Some(first) = listing.panes.first() else {
+        return "There is nothing to follow yet. A Claude Code session is seen as soon as it begins.\n".to_owned();
+    };
+    let mut text = format!("{} to follow:\n", if listing.panes.len() == 1 { "One pane" } else { "Panes" });
+    for row in listing.panes.iter().take(NAMED) {
+        let _ = writeln!(text, "  {}", row.line(now));
+    }
+    let more = listing.panes.len().saturating_sub(NAMED);
+    if more > 0 {
+        let _ = writeln!(text, "  and {more} more");
+    }
+    let state_dir = state_dir.map_or_else(String::new, |path| format!(" --state-dir {}", shell_word(path)));
+    let _ = writeln!(text, "Follow one:\n  {} tail{state_dir} {}", shell_word(program), shell_word(&first.pane));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::UNIX_EPOCH;
+
+    use super::*;
+
+    #[test]
+    fn the_line_to_type_is_ready() {
+        let listing: Listing =
+            serde_json::from_str(r#"{"panes":[{"pane":"w1:p1","agent_kind":"claude","status":"working"}],"notes":[]}"#)
+                .unwrap();
+        assert_eq!(
+            text(&listing, "target/release/panewire", None, UNIX_EPOCH),
+            "One pane to follow:\n  w1:p1  claude, working\nFollow one:\n  target/release/panewire tail w1:p1\n"
+        );
+        assert!(
+            text(&listing, "panewire", Some("/a b"), UNIX_EPOCH)
+                .ends_with("  panewire tail --state-dir '/a b' w1:p1\n")
+        );
+    }
+
+    #[test]
+    fn a_long_list_is_cut_and_an_empty_one_says_what_to_expect() {
+        let row = r#"{"pane":"claude:x","agent_kind":"claude"}"#;
+        let rows = vec![row; 7].join(",");
+        let listing: Listing = serde_json::from_str(&format!("{{\"panes\":[{rows}]}}")).unwrap();
+        let cut = text(&listing, "panewire", None, UNIX_EPOCH);
+        assert_eq!(cut.matches("claude:x  claude\n").count(), 5);
+        assert!(cut.contains("  and 2 more\n"));
+        let nothing = text(&Listing::default(), "panewire", None, UNIX_EPOCH);
+        assert!(nothing.starts_with("There is nothing to follow yet."));
+    }
+}

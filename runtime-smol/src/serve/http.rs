@@ -124,6 +124,19 @@ async fn feed(carrier: &Carrier, body: &mut Incoming) -> Decision {
     pending().await
 }
 
+/// The whole body of an answer, for one who asks from inside; none if the core did not say 200.
+pub(crate) async fn whole_body(carrier: Carrier) -> Option<Vec<u8>> {
+    let Decision::Answer(head) = decided(carrier.exchange()).await else {
+        return None;
+    };
+    let mut outgoing = Outgoing(Some(carrier));
+    let mut body = Vec::new();
+    while let Some(Ok(frame)) = poll_fn(|cx| Pin::new(&mut outgoing).poll_frame(cx)).await {
+        body.extend_from_slice(frame.data_ref().map_or(&[], |piece| piece));
+    }
+    (head.status == 200).then_some(body)
+}
+
 fn response(head: Head, body: Outgoing) -> Response<Outgoing> {
     let mut response = Response::new(body);
     let Ok(status) = StatusCode::from_u16(head.status) else {

@@ -63,7 +63,7 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
     async_io::block_on(executor.run(async {
         executor.spawn(Rc::clone(&driver).pump()).detach();
         let accepting = executor.spawn(listener.accept(Rc::clone(&driver), executor, log));
-        executor.spawn(greeting::greet(Rc::clone(&driver), secret, log)).detach();
+        executor.spawn(greeting::greet(Rc::clone(&driver), secret, log, serve.clone())).detach();
         until_signal(signals, &driver, || drop(accepting)).await;
     }));
     Ok(())
