@@ -54,6 +54,13 @@ impl Lock {
     }
 }
 
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing alone is not enough: a child that was just started holds the descriptor until it runs its program.
+        let _ = self.0.unlock();
+    }
+}
+
 /// Who holds the state directory now, if anybody does.
 #[must_use]
 pub fn holder(state_dir: &Path) -> Option<Holder> {

@@ -295,7 +295,7 @@ mod tests {
     fn every_kind_of_entry_has_its_look() {
         let text = Text { text: "one\n\ntwo\n".into(), truncated: true };
         assert_eq!(
-            plain(7, &entry(Role::User, Body::Message(text.clone()))),
+            plain(7, &entry(Role::User, Body::Message(text))),
             "#7 user  2026-03-01 10:00:07\n  one\n\n  two\n  [cut here]\n\n"
         );
         assert_eq!(

@@ -165,7 +165,7 @@ enum Shown<'a> {
     },
     Entry {
         #[serde(borrow)]
-        entry: View<'a>,
+        entry: Box<View<'a>>,
     },
     BacklogComplete {},
     SessionChanged {

@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn a_long_list_is_cut_and_an_empty_one_says_what_to_expect() {
         let row = r#"{"pane":"claude:x","agent_kind":"claude"}"#;
-        let rows = vec![row; 7].join(",");
+        let rows = [row; 7].join(",");
         let listing: Listing = serde_json::from_str(&format!("{{\"panes\":[{rows}]}}")).unwrap();
         let cut = text(&listing, "panewire", None, UNIX_EPOCH);
         assert_eq!(cut.matches("claude:x  claude\n").count(), 5);
