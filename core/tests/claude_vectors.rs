@@ -1,5 +1,7 @@
 //! Ten short conversations, one for each era and feature: what a person sees of them.
 
+#![expect(clippy::unwrap_used, reason = "tests")]
+
 mod reading;
 
 use std::fmt::Write as _;

@@ -295,6 +295,14 @@ mod tests {
         assert_eq!(diff, Diff { text: format!("@@ -0,0 +1,1 @@\n+{}…", "x".repeat(35)), truncated: true });
     }
 
+    #[test]
+    fn texts_that_are_too_long_to_compare_are_replaced() {
+        let (before, after) = ("a\n".repeat(3_000), "b\n".repeat(3_000));
+        let caps = Caps { diff_lines: 4, ..Caps::WIRE };
+        let diff = between(&before, &after, &caps).unwrap();
+        assert_eq!(diff, Diff { text: "@@ -1,3 +0,0 @@\n-a\n-a\n-a".into(), truncated: true });
+    }
+
     fn texts() -> impl Strategy<Value = String> {
         prop::collection::vec(prop::sample::select(Vec::from(["a\n", "b\n", "\n", "\tc\n", "é", "d\r\n"])), 0..40)
             .prop_map(|lines| lines.concat())

@@ -150,7 +150,8 @@ fn message<'a>(record: &Record<'a>, role: Role, emit: &mut impl FnMut(usize, Wha
 }
 
 fn list<'a>(blocks: &[Block<'a>], role: Role, emit: &mut impl FnMut(usize, What<'a>)) {
-    let only = || blocks.iter().filter(|block| kinds::block(block.raw, block.kind) == BlockKind::Result).count() == 1;
+    let answers = blocks.iter().filter(|block| kinds::block(block.raw, block.kind) == BlockKind::Result);
+    let only = answers.take(2).count() == 1;
     for (index, block) in blocks.iter().enumerate() {
         match kinds::block(block.raw, block.kind) {
             BlockKind::Text => {
@@ -166,7 +167,7 @@ fn list<'a>(blocks: &[Block<'a>], role: Role, emit: &mut impl FnMut(usize, What<
                 }
             }
             BlockKind::Call => emit(index, What::Call(*block)),
-            BlockKind::Result => emit(index, What::Result(*block, only())),
+            BlockKind::Result => emit(index, What::Result(*block, only)),
             BlockKind::Media => emit(index, What::Media(*block, role)),
             BlockKind::Fallback => emit(index, What::Fallback(block.raw)),
             BlockKind::Hidden => {}

@@ -247,7 +247,7 @@ impl<'a> Scanner<'a> {
         let mut look = from;
         loop {
             let rest = self.bytes.get(look..).ok_or(Broken::Cut)?;
-            let quote = look + memchr(b'"', rest).ok_or(Broken::Cut)?;
+            let quote = look + find_quote(rest).ok_or(Broken::Cut)?;
             let text = self.between(from, quote);
             // Jumping from quote to quote and looking back is faster than stopping at every backslash.
             let escapes = text.iter().rev().take_while(|&&byte| byte == b'\\').count();
@@ -273,6 +273,24 @@ pub fn object_end(bytes: &[u8], at: usize) -> Result<usize, Broken> {
         }
         _ => Err(Broken::Wrong(at)),
     }
+}
+
+/// The first quote. Most strings are short keys and ids, for which a call of `memchr` costs more than the search.
+#[inline]
+fn find_quote(bytes: &[u8]) -> Option<usize> {
+    const WORDS: usize = 3;
+    let mut rest = bytes;
+    for word in 0..WORDS {
+        let Some((chunk, after)) = rest.split_first_chunk::<8>() else { break };
+        // The lowest bit that is set in `hits` belongs to the first byte that is a quote.
+        let differs = u64::from_le_bytes(*chunk) ^ (u64::from(b'"') * 0x0101_0101_0101_0101);
+        let hits = differs.wrapping_sub(0x0101_0101_0101_0101) & !differs & 0x8080_8080_8080_8080;
+        if hits != 0 {
+            return Some(word * 8 + (hits.trailing_zeros() / 8) as usize);
+        }
+        rest = after;
+    }
+    memchr(b'"', rest).map(|at| bytes.len() - rest.len() + at)
 }
 
 const fn is_bare(byte: u8) -> bool {
