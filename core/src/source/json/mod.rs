@@ -5,6 +5,7 @@
 //! not escaped, whatever bytes it holds; a number or word is any run of letters, digits, `+`, `-` and `.`.
 //! So a wrong byte in a string or a number costs that value, and a torn record is seen where it is torn.
 
+mod quote;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -14,8 +15,6 @@ pub use text::{Chars, Piece};
 pub use value::{Elements, Members, Value};
 
 use alloc::vec::Vec;
-
-use memchr::memchr;
 
 /// One step of a [`Scanner`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -244,19 +243,10 @@ impl<'a> Scanner<'a> {
     /// The string whose opening quote is next: what stands between its quotes.
     fn string(&mut self) -> Result<&'a [u8], Broken> {
         let from = self.at + 1;
-        let mut look = from;
-        loop {
-            let rest = self.bytes.get(look..).ok_or(Broken::Cut)?;
-            let quote = look + find_quote(rest).ok_or(Broken::Cut)?;
-            let text = self.between(from, quote);
-            // Jumping from quote to quote and looking back is faster than stopping at every backslash.
-            let escapes = text.iter().rev().take_while(|&&byte| byte == b'\\').count();
-            if escapes % 2 == 0 {
-                self.at = quote + 1;
-                return Ok(text);
-            }
-            look = quote + 1;
-        }
+        let rest = self.bytes.get(from..).ok_or(Broken::Cut)?;
+        let length = quote::end(rest).ok_or(Broken::Cut)?;
+        self.at = from + length + 1;
+        Ok(rest.get(..length).unwrap_or_default())
     }
 }
 
@@ -273,24 +263,6 @@ pub fn object_end(bytes: &[u8], at: usize) -> Result<usize, Broken> {
         }
         _ => Err(Broken::Wrong(at)),
     }
-}
-
-/// The first quote. Most strings are short keys and ids, for which a call of `memchr` costs more than the search.
-#[inline]
-fn find_quote(bytes: &[u8]) -> Option<usize> {
-    const WORDS: usize = 3;
-    let mut rest = bytes;
-    for word in 0..WORDS {
-        let Some((chunk, after)) = rest.split_first_chunk::<8>() else { break };
-        // The lowest bit that is set in `hits` belongs to the first byte that is a quote.
-        let differs = u64::from_le_bytes(*chunk) ^ (u64::from(b'"') * 0x0101_0101_0101_0101);
-        let hits = differs.wrapping_sub(0x0101_0101_0101_0101) & !differs & 0x8080_8080_8080_8080;
-        if hits != 0 {
-            return Some(word * 8 + (hits.trailing_zeros() / 8) as usize);
-        }
-        rest = after;
-    }
-    memchr(b'"', rest).map(|at| bytes.len() - rest.len() + at)
 }
 
 const fn is_bare(byte: u8) -> bool {
