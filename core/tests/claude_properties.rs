@@ -73,6 +73,7 @@ fn text() -> impl Strategy<Value = String> {
         1 => Just("<system-reminder></system-reminder>".into()),
         1 => Just("<task-notification><status>done</status></task-notification>".into()),
         1 => Just("\u{1b}[31mred\u{1b}[0m\r1%\r2%".into()),
+        1 => Just("\u{1b}[0m".into()),
         1 => Just("中\u{0}é\u{7f}\u{feff}".into()),
     ]
 }

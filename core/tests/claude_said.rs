@@ -133,6 +133,12 @@ fn notices_read_well() {
 }
 
 #[test]
+fn what_only_a_terminal_shows_is_no_blank_row() {
+    let line = r#"{"type":"system","subtype":"informational","content":"\u001b[0m"}"#;
+    assert_eq!(said(&read(line)), [(System, "(nothing to read in 4 characters)")]);
+}
+
+#[test]
 fn unknown_things_say_what_was_seen() {
     let lines = [
         r#"{"type":"novelty","message":{"role":"assistant","content":"hello"}}"#,

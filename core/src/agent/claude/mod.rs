@@ -5,7 +5,7 @@
 //!           (torn, glued)      (spans only)   (tables)  └──► render ──► Entry
 //! ```
 //!
-//! [`walk`] decides alone what is an entry. Counting and reading both take that walk, so they cannot disagree; reading
+//! `walk` decides alone what is an entry. Counting and reading both take that walk, so they cannot disagree; reading
 //! looks into the spans that the walk hands it and makes exactly one entry of each.
 
 pub mod locate;

@@ -87,7 +87,7 @@ fn said(record: &Record<'_>, text: Value<'_>, speech: Speech, role: Role, caps: 
     let (role, text) = match (role, speech) {
         (Role::Assistant, _) if is_synthetic(record) => (Role::System, cut(text, caps)),
         (Role::Assistant, _) => (Role::Assistant, cut(text, caps)),
-        (Role::System, Speech::Plain) => (Role::System, caps::text(ansi::plain(&whole(text)).chars(), caps.text_chars)),
+        (Role::System, Speech::Plain) => (Role::System, spoken(speech, &whole(text), caps)),
         (_, Speech::Plain) => (if injected { Role::System } else { role }, cut(text, caps)),
         (_, Speech::Command | Speech::Shell) => {
             let shown = said::readable(speech, &whole(text));
