@@ -134,8 +134,10 @@ fn notices_read_well() {
 
 #[test]
 fn what_only_a_terminal_shows_is_no_blank_row() {
-    let line = r#"{"type":"system","subtype":"informational","content":"\u001b[0m"}"#;
-    assert_eq!(said(&read(line)), [(System, "(nothing to read in 4 characters)")]);
+    for subtype in ["informational", "compact_boundary"] {
+        let line = format!(r#"{{"type":"system","subtype":"{subtype}","content":"\u001b[0m"}}"#);
+        assert_eq!(said(&read(&line)), [(System, "(nothing to read in 4 characters)")]);
+    }
 }
 
 #[test]

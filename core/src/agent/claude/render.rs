@@ -105,11 +105,16 @@ fn said(record: &Record<'_>, text: Value<'_>, speech: Speech, role: Role, caps: 
     (role, Body::Message(text))
 }
 
-/// Words that the harness wrote: made readable, without what only a terminal understands.
+/// Words that the harness wrote: made readable.
 fn spoken(speech: Speech, text: &str, caps: &Caps) -> Text {
-    let plain = ansi::plain(&said::readable(speech, text));
-    let shown =
-        if plain.is_empty() { format!("(nothing to read in {} characters)", text.chars().count()) } else { plain };
+    legible(&said::readable(speech, text), caps)
+}
+
+/// A text without what only a terminal understands; never blank.
+fn legible(text: &str, caps: &Caps) -> Text {
+    let plain = ansi::plain(text);
+    let nothing = || format!("(nothing to read in {} characters)", text.chars().count());
+    let shown = if plain.is_empty() { nothing() } else { plain };
     caps::text(shown.chars(), caps.text_chars)
 }
 
@@ -131,7 +136,7 @@ fn note(text: String) -> Text {
 }
 
 fn notice_body(text: &str, caps: &Caps) -> Body {
-    Body::Message(caps::text(ansi::plain(text).chars(), caps.text_chars))
+    Body::Message(legible(text, caps))
 }
 
 fn media(block: &Block<'_>) -> String {
