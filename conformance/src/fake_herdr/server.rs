@@ -55,12 +55,13 @@ impl Server {
     }
 }
 
-/// The listener is woken by a last connection, and its name is taken away, as a server that stops does.
+/// The listener is woken by a last connection, and its name is taken away, as a server that stops does. If the name is
+/// gone already, nobody can reach it any more, and it is left to the end of the process.
 impl Drop for Server {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
-        let _ = UnixStream::connect(&self.socket);
-        if let Some(thread) = self.thread.take() {
+        let woken = UnixStream::connect(&self.socket).is_ok();
+        if let Some(thread) = self.thread.take().filter(|_| woken) {
             let _ = thread.join();
         }
         let _ = std::fs::remove_file(&self.socket);

@@ -1,0 +1,257 @@
+//! A real daemon on a machine of its own: a home, a state directory, a fake herdr, and clients over real sockets.
+//!
+//! Nothing sleeps: a test waits on a socket or a process, and [`BOUND`] only says when to give up.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use panewire_conformance::fake_herdr::{self, DeskFile, Server};
+use panewire_conformance::herdr::Desk;
+use panewire_conformance::sim::client::Received;
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+use tungstenite::{Message, WebSocket};
+
+/// How long a test waits for something that should come at once or with the next poll.
+pub(crate) const BOUND: Duration = Duration::from_secs(20);
+
+/// Everything a daemon finds around it.
+#[derive(Debug)]
+pub(crate) struct Machine {
+    herdr: Option<Server>,
+    /// What herdr knows, whichever way it is asked.
+    pub(crate) desk: DeskFile,
+    herdr_program: PathBuf,
+    directory: TempDir,
+}
+
+impl Machine {
+    /// A home without agents, and a herdr with these panes that answers over its socket and as a program.
+    pub(crate) fn new(desk: &Desk) -> Self {
+        let mut machine = Self::without_herdr_socket(desk);
+        let server = Server::start(&machine.path("herdr.sock"), machine.desk.clone()).unwrap();
+        machine.herdr = Some(server);
+        machine
+    }
+
+    /// The same, with herdr's program alone.
+    pub(crate) fn without_herdr_socket(desk: &Desk) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir(directory.path().join("home")).unwrap();
+        fs::create_dir(directory.path().join("herdr")).unwrap();
+        let executable = Path::new(env!("CARGO_BIN_EXE_panewire")).with_file_name("examples").join("fake-herdr");
+        assert!(executable.exists(), "{} is not there: run `cargo test -p panewire`", executable.display());
+        let (herdr_program, desk) = fake_herdr::install(&directory.path().join("herdr"), &executable, desk).unwrap();
+        Self { directory, desk, herdr_program, herdr: None }
+    }
+
+    /// A path on this machine.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// Where a file of the simulated home lies here; its directory is made.
+    pub(crate) fn real(&self, simulated: &str) -> PathBuf {
+        let path = self.path("home").join(simulated.strip_prefix("/home/u/").unwrap());
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        path
+    }
+
+    /// Appends to a file of the simulated home.
+    pub(crate) fn append(&self, simulated: &str, bytes: impl AsRef<[u8]>) {
+        let mut file = fs::OpenOptions::new().create(true).append(true).open(self.real(simulated)).unwrap();
+        file.write_all(bytes.as_ref()).unwrap();
+    }
+
+    /// The program, in an environment in which nothing of this machine's own is left.
+    pub(crate) fn panewire(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_panewire"));
+        command.env_clear().env("HOME", self.path("home")).stdin(Stdio::null()).args(arguments);
+        command
+    }
+
+    /// The options that every daemon of this machine has.
+    pub(crate) fn options(&self) -> Vec<String> {
+        let path = |name: &str| self.path(name).to_str().unwrap().to_owned();
+        let herdr_program = self.herdr_program.to_str().unwrap().to_owned();
+        [
+            ["--home".into(), path("home")],
+            ["--state-dir".into(), path("state")],
+            ["--herdr-bin".into(), herdr_program],
+            ["--herdr-socket".into(), path("herdr.sock")],
+        ]
+        .concat()
+    }
+
+    /// Runs the program to its end.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Output {
+        self.panewire(arguments).output().unwrap()
+    }
+
+    /// Starts a daemon.
+    pub(crate) fn start(&self, arguments: &[&str]) -> Daemon {
+        self.start_with(arguments, &[])
+    }
+
+    /// Starts a daemon with variables in its environment.
+    pub(crate) fn start_with(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Daemon {
+        let stderr = fs::File::create(self.path("stderr")).unwrap();
+        let mut child = self
+            .panewire(&["serve", "--listen", "127.0.0.1:0"])
+            .args(self.options())
+            .args(arguments)
+            .envs(variables.iter().copied())
+            .stdout(Stdio::piped())
+            .stderr(stderr)
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        stdout.read_line(&mut line).unwrap();
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let ["listening", url, origin, place] = words[..] else {
+            panic!("{line:?}, {}", fs::read_to_string(self.path("stderr")).unwrap())
+        };
+        let token = match origin {
+            "token-file" => fs::read_to_string(place).unwrap().trim().to_owned(),
+            _ => variables.iter().find(|(name, _)| *name == place).unwrap().1.to_owned(),
+        };
+        let address = url.strip_prefix("http://").unwrap().parse().unwrap();
+        Daemon { child, address, token, line, _stdout: stdout }
+    }
+}
+
+/// A running daemon.
+#[derive(Debug)]
+pub(crate) struct Daemon {
+    child: Child,
+    /// Where it listens.
+    pub(crate) address: SocketAddr,
+    /// Its token.
+    pub(crate) token: String,
+    /// What it said first.
+    pub(crate) line: String,
+    /// Kept open, as a terminal would.
+    _stdout: BufReader<std::process::ChildStdout>,
+}
+
+impl Daemon {
+    /// Connects to the transcript of a pane.
+    pub(crate) fn watch(&self, pane: &str) -> Socket {
+        let stream = self.stream();
+        let url = format!("ws://{}/agent-transcript?pane={pane}&token={}", self.address, self.token);
+        Socket(tungstenite::client(url, stream).unwrap().0)
+    }
+
+    /// Status and body of a `GET`, and of an attempt to upgrade that is refused.
+    pub(crate) fn ask(&self, target: &str, upgrade: bool) -> (u16, String) {
+        let extra = if upgrade {
+            "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
+             Sec-WebSocket-Key: cGFuZXdpcmUgc2ltdWxhdA==\r\n"
+        } else {
+            ""
+        };
+        let mut stream = self.stream();
+        let head = format!("GET {target} HTTP/1.1\r\nHost: {}\r\n{extra}\r\n", self.address);
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut reader = BufReader::new(stream);
+        let (mut head, mut line) = (Vec::new(), String::new());
+        while reader.read_line(&mut line).unwrap() > 0 && line != "\r\n" {
+            head.push(core::mem::take(&mut line).trim_end().to_lowercase());
+        }
+        let status = head[0].split(' ').nth(1).unwrap().parse().unwrap();
+        let length =
+            head.iter().find_map(|line| line.strip_prefix("content-length: ")).map_or(0, |n| n.parse().unwrap());
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body).unwrap();
+        (status, String::from_utf8(body).unwrap())
+    }
+
+    /// A connection to it.
+    pub(crate) fn stream(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.address).unwrap();
+        stream.set_read_timeout(Some(BOUND)).unwrap();
+        stream
+    }
+
+    /// Sends it a signal.
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// Waits for its end: its exit code, if it has one.
+    pub(crate) fn wait(mut self) -> Option<i32> {
+        let status = self.child.wait().unwrap();
+        assert_eq!(status.signal(), None);
+        status.code()
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A WebSocket client.
+#[derive(Debug)]
+pub(crate) struct Socket(pub(crate) WebSocket<TcpStream>);
+
+impl Socket {
+    /// The next frame.
+    pub(crate) fn next(&mut self) -> Received {
+        loop {
+            match self.0.read().unwrap() {
+                Message::Text(text) => {
+                    let raw = text.to_string();
+                    return Received { json: serde_json::from_str(&raw).unwrap(), raw };
+                }
+                Message::Ping(_) => {}
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    /// The next frames.
+    pub(crate) fn take(&mut self, frames: usize) -> Vec<Received> {
+        (0..frames).map(|_| self.next()).collect()
+    }
+
+    /// The frames up to the first of this type.
+    pub(crate) fn until(&mut self, kind: &str) -> Vec<Received> {
+        let mut frames = Vec::new();
+        while frames.last().is_none_or(|frame: &Received| frame.kind() != kind) {
+            frames.push(self.next());
+        }
+        frames
+    }
+
+    /// Sends a text message.
+    pub(crate) fn say(&mut self, text: &str) {
+        self.0.send(Message::text(text)).unwrap();
+    }
+
+    /// Sends bytes past the protocol.
+    pub(crate) fn say_raw(&mut self, bytes: &[u8]) {
+        self.0.get_mut().write_all(bytes).unwrap();
+    }
+
+    /// The close frame that comes next, frames before it skipped.
+    pub(crate) fn closed(mut self) -> (u16, String) {
+        loop {
+            match self.0.read().unwrap() {
+                Message::Close(Some(frame)) => return (frame.code.into(), frame.reason.to_string()),
+                Message::Close(None) => panic!("closed without a code"),
+                _ => {}
+            }
+        }
+    }
+}
