@@ -32,7 +32,7 @@ const SHAPES: [(&str, &str); 16] = [
     (
         "hello",
         "{type:text,protocol:number,pane:text,agent_kind:text,session_id:text,backlog_count:number,total:number,\
-         has_more:bool,oldest_loaded_seq:number,has_older:bool}",
+         has_more:bool,oldest_loaded_seq:number,has_older:bool,generation:text}",
     ),
     ("load_older", "{type:text,before_seq:number,limit:number}"),
     ("page_complete", "{type:text,requested_before_seq:number,oldest_loaded_seq:number,has_older:bool}"),

@@ -22,12 +22,14 @@ fn a_short_conversation_is_sent_whole() {
 fn the_frames_are_the_contracts_byte_for_byte() {
     let mut scene = Scene::with_entries(4);
     let client = scene.world.watch(PANE);
-    let raw: Vec<String> = scene.world.fresh(client).into_iter().map(|frame| frame.raw).collect();
+    let frames = scene.world.fresh(client);
+    let generation = frames.only("hello").json["generation"].as_str().unwrap().to_owned();
+    let raw: Vec<String> = frames.into_iter().map(|frame| frame.raw).collect();
     let uuid = |line: u32| scene.agent.uuid().replace("000000000004", &format!("{line:012x}"));
     let (one, two, three, four) = (uuid(1), uuid(2), uuid(3), uuid(4));
     let expected = [
         format!(
-            r#"{{"type":"hello","protocol":5,"pane":"w1:p1","agent_kind":"claude","session_id":"{SESSION}","backlog_count":4,"total":4,"has_more":false,"oldest_loaded_seq":1,"has_older":false}}"#
+            r#"{{"type":"hello","protocol":5,"pane":"w1:p1","agent_kind":"claude","session_id":"{SESSION}","backlog_count":4,"total":4,"has_more":false,"oldest_loaded_seq":1,"has_older":false,"generation":"{generation}"}}"#
         ),
         format!(
             r#"{{"type":"entry","live":false,"entry":{{"id":"{one}#0","seq":1,"ts":"2026-03-01T08:00:01.250Z","role":"user","kind":"message","text":"Step 1: look at shelf №1, please.","parsed":true}}}}"#

@@ -121,3 +121,29 @@ fn an_agent_that_touches_its_file_without_changing_it_disturbs_nobody() {
         scene.world.finish();
     }
 }
+
+#[test]
+fn a_page_never_mixes_two_states_of_a_file() {
+    let mut scene = Scene::with_entries(1_200);
+    let client = scene.watch();
+    let uuid_of_old = scene.agent.uuid();
+    let old = |frame: &Received| {
+        frame.json.pointer("/entry/id").is_none_or(|id| id.as_str().unwrap()[..8] == uuid_of_old[..8])
+    };
+    // The same number of lines of the same length: only the bytes tell that it is another conversation.
+    let other = String::from_utf8(scene.world.disk.content(&scene.path).unwrap().to_vec()).unwrap();
+    let other = other.replace(&uuid_of_old[..8], "ffffffff");
+    let path = scene.path.clone();
+    scene.world.disk.spoil(OpKind::Read, &path, Effect::Slow(Duration::from_millis(40)));
+    scene.world.load_older(client, 1_051, 500);
+    scene.world.after(Duration::from_millis(60), move |world| world.disk.write(&path, other));
+    scene.world.advance(Duration::from_secs(5));
+    scene.world.disk.heal();
+    scene.world.advance(Duration::from_secs(5));
+    let frames = scene.world.fresh(client);
+    let changed = frames.iter().position(|frame| frame.kind() == "session_changed").unwrap();
+    assert_eq!(frames[..changed].iter().filter(|frame| !old(frame)).count(), 0);
+    assert_eq!(frames[changed..].iter().filter(|frame| frame.kind() == "entry" && old(frame)).count(), 0);
+    assert_eq!(frames[changed..].seqs(), (1_051..=1_200).collect::<Vec<_>>());
+    scene.world.finish();
+}

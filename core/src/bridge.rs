@@ -81,6 +81,8 @@ pub struct Bridge {
     dirty: BTreeSet<ExId>,
     /// Clients that wait for the next look at their file before they read it again.
     paused: BTreeSet<ExId>,
+    /// Clients that wait for a look at their file which proves what they read.
+    unproven: BTreeSet<ExId>,
 }
 
 /// Panes that are being resolved for those who connect to them: one question for each pane, whoever asks.
@@ -118,6 +120,7 @@ impl Bridge {
             demo: DemoPane::default(),
             dirty: BTreeSet::new(),
             paused: BTreeSet::new(),
+            unproven: BTreeSet::new(),
         }
     }
 

@@ -8,6 +8,12 @@ pub const PAGE_ENTRIES: u64 = 150;
 /// Entries in an older page at most. A larger `limit` is clamped to this.
 pub const MAX_PAGE_ENTRIES: u64 = 500;
 
+/// Missing entries that a client which resumes gets at most, unless it names another number. More is a fresh start.
+pub const RESUME_ENTRIES: u64 = 2_000;
+
+/// The largest such number.
+pub const MAX_RESUME_ENTRIES: u64 = 10_000;
+
 /// Unicode scalar values of a message's or a thought's text. More is cut and `text_truncated` is set.
 pub const TEXT_CHARS: usize = 20_000;
 

@@ -57,6 +57,9 @@ impl Caps {
 
 /// Turns the lines of one kind of transcript into entries, in two depths that agree on every line, broken ones included.
 pub trait Reader: fmt::Debug + Send {
+    /// The version of its counting rules: another number means that counts may differ.
+    fn rules_version(&self) -> u32;
+
     /// How many entries the line makes, without building them.
     fn count(&self, line: &Line<'_>) -> u64;
 

@@ -12,6 +12,7 @@ use crate::ids::{ExId, PaneId};
 use crate::io::{CloseCode, Frame, Level, Output, Request};
 use crate::limits::MAX_EXCHANGES;
 use crate::mobile::client::Client;
+use crate::mobile::resume::Resume;
 use crate::pane::census::Census;
 use crate::pane::resolve::{Resolve, ResolveError, Resolved};
 use crate::timers::Timer;
@@ -67,7 +68,7 @@ impl Bridge {
         let Some((_, _, waiting)) = self.connecting.panes.remove(&no) else { return };
         for ex in waiting {
             match self.exchanges.remove(&ex) {
-                Some(Exchange::Connecting { call, manner }) => self.settle(ex, &call, &manner, result.clone()),
+                Some(Exchange::Connecting { call, manner }) => self.settle(ex, call, &manner, result.clone()),
                 Some(other) => drop(self.exchanges.insert(ex, other)),
                 None => {}
             }
@@ -153,7 +154,7 @@ impl Bridge {
     }
 
     /// The pane is known, or there is a reason why not: answers, or takes the client in.
-    fn settle(&mut self, ex: ExId, call: &TranscriptCall, manner: &Manner, result: Result<Resolved, ResolveError>) {
+    fn settle(&mut self, ex: ExId, call: TranscriptCall, manner: &Manner, result: Result<Resolved, ResolveError>) {
         let resolved = match result {
             Ok(resolved) => resolved,
             Err(error) => {
@@ -168,7 +169,7 @@ impl Bridge {
             return self.answer(ex, Answer::text(404, "no transcript file for pane", manner));
         }
         if call.upgrade {
-            self.accept(ex, resolved);
+            self.accept(ex, resolved, call.resume);
         } else if call.probe {
             self.answer(ex, Answer::empty(204, manner));
         } else {
@@ -176,11 +177,11 @@ impl Bridge {
         }
     }
 
-    fn accept(&mut self, ex: ExId, resolved: Resolved) {
+    fn accept(&mut self, ex: ExId, resolved: Resolved, resume: Option<Resume>) {
         let now = self.now.mono;
         let (pane, kind) = (resolved.pane.clone(), resolved.kind);
         self.outputs.push_back(Output::Accept(ex));
-        let client = Client::new(ex, pane, kind, self.config.limits.window_bytes, now);
+        let client = Client::new(ex, pane, kind, resume, self.config.limits.window_bytes, now);
         self.timers.set(Timer::Liveness(ex), client.next_deadline());
         let session = self.join(ex, resolved);
         self.exchanges.insert(ex, Exchange::Client { client: Box::new(client), session });

@@ -1,5 +1,7 @@
 //! Watched panes: the streams they show, their rotation, and the clients that follow.
 
+use alloc::vec::Vec;
+
 use super::Bridge;
 use super::exchange::Exchange;
 use super::ops::Owner;
@@ -34,6 +36,7 @@ impl Bridge {
     pub(super) fn leave(&mut self, ex: ExId, no: u64) {
         self.dirty.remove(&ex);
         self.paused.remove(&ex);
+        self.unproven.remove(&ex);
         self.timers.stop(Timer::Liveness(ex));
         self.ops.cancel(Owner::Client(ex), &mut self.outputs);
         let Some(session) = self.sessions.session_mut(no) else { return };
@@ -64,6 +67,7 @@ impl Bridge {
         while let Some(event) = follower.poll_event() {
             match event {
                 Event::Ready => news.ready = true,
+                Event::Looked => news.looked = true,
                 Event::Entry(seq, entry) => {
                     ring.push(seq, frames::entry(true, seq, &entry));
                     news.entries = true;
@@ -92,6 +96,11 @@ impl Bridge {
         }
         if news.ready || news.entries {
             self.dirty.extend(self.sessions.clients_of(no));
+        }
+        if news.looked && !self.unproven.is_empty() {
+            let proven: Vec<ExId> =
+                self.sessions.clients_of(no).into_iter().filter(|ex| self.unproven.remove(ex)).collect();
+            self.dirty.extend(proven);
         }
     }
 
@@ -304,7 +313,17 @@ impl Bridge {
             self.paused.insert(ex);
         }
         if client.is_closed() {
-            self.forget(ex);
+            return self.forget(ex);
+        }
+        if client.is_unproven() {
+            self.unproven.insert(ex);
+        }
+        if client.wants_proof() {
+            let no = session.stream;
+            if let Some(stream) = self.streams.stream_mut(no) {
+                client.proven_by(stream.follower.prove());
+            }
+            self.run_stream(no);
         }
     }
 }
@@ -317,6 +336,7 @@ fn source_of(resolved: &Resolved) -> Source {
 #[derive(Debug, Default)]
 struct News {
     ready: bool,
+    looked: bool,
     entries: bool,
     rewritten: bool,
     failed: bool,

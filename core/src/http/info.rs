@@ -5,6 +5,9 @@ use serde::Serialize;
 use crate::config::Config;
 use crate::mobile::PROTOCOL;
 
+/// What is offered beyond the contract.
+const FEATURES: &[&str] = &["resume"];
+
 /// The wire form of `GET /info`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Info<'a> {
@@ -18,7 +21,7 @@ impl<'a> Info<'a> {
     /// What this daemon says about itself.
     #[must_use]
     pub fn of(config: &'a Config) -> Self {
-        Self { name: "panewire", version: &config.version, protocol: PROTOCOL, features: &[] }
+        Self { name: "panewire", version: &config.version, protocol: PROTOCOL, features: FEATURES }
     }
 }
 
@@ -31,6 +34,6 @@ mod tests {
     fn the_fields_and_their_order() {
         let config = config();
         let json = serde_json::to_string(&Info::of(&config)).unwrap();
-        assert_eq!(json, r#"{"name":"panewire","version":"0.1.0","protocol":5,"features":[]}"#);
+        assert_eq!(json, r#"{"name":"panewire","version":"0.1.0","protocol":5,"features":["resume"]}"#);
     }
 }

@@ -9,6 +9,7 @@ use super::target::Target;
 use crate::config::Config;
 use crate::ids::PaneId;
 use crate::io::Request;
+use crate::mobile::resume::Resume;
 
 /// A call, and what its answer must respect.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +46,8 @@ pub struct TranscriptCall {
     pub probe: bool,
     /// Whether the request is a WebSocket upgrade.
     pub upgrade: bool,
+    /// What the client already has.
+    pub resume: Option<Resume>,
 }
 
 /// Decides what a request wants: first who may ask from where, then whether there is such an endpoint, then the token,
@@ -86,6 +89,7 @@ pub fn route(request: &Request<'_>, config: &Config) -> Result<Routed, Refusal> 
                 subagent: target.filled("subagent"),
                 probe: target.first("probe").as_deref() == Some("1"),
                 upgrade: request.upgrade,
+                resume: Resume::of(&target),
             })
         }
     };

@@ -9,21 +9,24 @@
 //! It holds no entries: what it has not taken stays in the file. What it may be sent is its credit, which one frame may
 //! overdraw. A page and the live tail share it, so that neither waits for the other.
 
+mod run;
+mod sending;
+
 use alloc::collections::VecDeque;
 use alloc::string::String;
-use core::ops::ControlFlow;
 
+use bytes::Bytes;
+
+use self::run::Run;
 use super::control::LoadOlder;
-use super::frames::{self, Hello};
+use super::resume::Resume;
 use crate::agent::AgentKind;
-use crate::entry::Entry;
 use crate::ids::{ExId, PaneId, Seq};
 use crate::io::{CloseCode, Fault, Frame, Message, Op, Outcome, Output};
-use crate::limits::{MAX_WAITING_PAGES, PAGE_ENTRIES};
+use crate::limits::MAX_WAITING_PAGES;
 use crate::machine::{Asks, Tag};
 use crate::mobile::liveness::{Due, Liveness};
 use crate::source::follow::Follower;
-use crate::source::page::{PageRead, Shrunk};
 use crate::source::ring::Ring;
 use crate::time::Instant;
 
@@ -50,7 +53,9 @@ pub struct Client {
     next_live: Seq,
     page: Option<Page>,
     waiting: VecDeque<LoadOlder>,
-    catch_up: Option<Reading>,
+    catch_up: Option<Run>,
+    /// Where it wants to go on, until its first `hello`.
+    resume: Option<Resume>,
     asks: Asks,
     window: i64,
     credit: i64,
@@ -67,29 +72,38 @@ enum Stage {
     Live,
 }
 
+/// A run of entries that is not part of the live tail, and what it is for.
 #[derive(Debug)]
 struct Page {
-    reading: Reading,
+    run: Run,
     purpose: Purpose,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Purpose {
-    Newest { count: u64, has_more: bool },
-    Older { requested: i64, oldest: u64 },
-}
-
-/// A run of entries being read, and the piece of it that was asked for.
-#[derive(Debug)]
-struct Reading {
-    run: PageRead,
-    asked: Option<Tag>,
+    /// The entry at which a client wants to go on: is it still the one it has?
+    Cursor,
+    Newest {
+        count: u64,
+        has_more: bool,
+    },
+    Older {
+        requested: i64,
+        oldest: u64,
+    },
 }
 
 impl Client {
     /// A client whose upgrade was just accepted. `window_bytes` may wait for it in the runtime.
     #[must_use]
-    pub fn new(ex: ExId, pane: PaneId, kind: AgentKind, window_bytes: usize, now: Instant) -> Self {
+    pub fn new(
+        ex: ExId,
+        pane: PaneId,
+        kind: AgentKind,
+        resume: Option<Resume>,
+        window_bytes: usize,
+        now: Instant,
+    ) -> Self {
         let window = i64::try_from(window_bytes).unwrap_or(i64::MAX);
         Self {
             ex,
@@ -101,6 +115,7 @@ impl Client {
             page: None,
             waiting: VecDeque::new(),
             catch_up: None,
+            resume,
             asks: Asks::default(),
             window,
             credit: window,
@@ -114,9 +129,10 @@ impl Client {
     /// The stream is another one now: drops whatever was on its way and opens again when the stream is ready.
     pub fn restart(&mut self) {
         self.stage = Stage::Opening;
-        self.page = None;
+        for run in [self.page.take().map(|page| page.run), self.catch_up.take()].into_iter().flatten() {
+            self.give_back(run.held_bytes());
+        }
         self.waiting.clear();
-        self.catch_up = None;
         self.asks.clear();
         self.paused = false;
     }
@@ -141,8 +157,7 @@ impl Client {
 
     /// So many bytes left the runtime's queue.
     pub fn handle_taken(&mut self, now: Instant, bytes: usize) {
-        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
-        self.credit = self.credit.saturating_add(bytes).min(self.window);
+        self.give_back(bytes);
         self.liveness.taken(now, self.credit < self.window);
     }
 
@@ -171,10 +186,10 @@ impl Client {
         feed: Feed<'_>,
         out: &mut VecDeque<Output>,
     ) {
-        if self.page.as_ref().is_some_and(|page| page.reading.asked == Some(tag)) {
+        if self.page.as_ref().is_some_and(|page| page.run.asked == Some(tag)) {
             self.page_piece(now, outcome, feed, out);
-        } else if self.catch_up.as_ref().is_some_and(|reading| reading.asked == Some(tag)) {
-            self.catch_up_piece(now, outcome, feed, out);
+        } else if self.catch_up.as_ref().is_some_and(|run| run.asked == Some(tag)) {
+            self.catch_up_piece(outcome, feed);
         }
     }
 
@@ -183,7 +198,8 @@ impl Client {
         if self.closed || !feed.follower.is_ready() {
             return;
         }
-        if self.stage == Stage::Opening {
+        self.release_proven(now, feed, out);
+        if self.stage == Stage::Opening && self.page.is_none() {
             self.open(now, feed, out);
         }
         self.pump_live(now, feed, out);
@@ -215,173 +231,53 @@ impl Client {
         self.paused = false;
     }
 
+    /// Whether something that was read waits for the number of the look that proves it.
+    #[must_use]
+    pub fn wants_proof(&self) -> bool {
+        self.runs().any(Run::wants_proof)
+    }
+
+    /// Whether something that was read is not proven yet.
+    #[must_use]
+    pub fn is_unproven(&self) -> bool {
+        self.runs().any(Run::is_unproven)
+    }
+
+    /// What waits is proven by the look with this number.
+    pub fn proven_by(&mut self, look: u64) {
+        let page = self.page.as_mut().map(|page| &mut page.run);
+        for run in page.into_iter().chain(self.catch_up.as_mut()) {
+            run.proven_by(look);
+        }
+    }
+
     /// Whether it was closed.
     #[must_use]
     pub const fn is_closed(&self) -> bool {
         self.closed
     }
 
-    fn open(&mut self, now: Instant, feed: Feed<'_>, out: &mut VecDeque<Output>) {
-        if let Some(from) = self.shown.replace(feed.session_id.into()) {
-            self.send(now, frames::session_changed(self.pane.as_str(), &from, feed.session_id), out);
-        }
-        let total = feed.follower.index().total();
-        let count = total.min(PAGE_ENTRIES);
-        let first = total.saturating_sub(count).saturating_add(1);
-        let hello = frames::hello(&Hello {
-            pane: self.pane.as_str(),
-            agent_kind: self.kind.label(),
-            session_id: feed.session_id,
-            backlog_count: count,
-            total,
-            oldest_loaded_seq: if count == 0 { 0 } else { first },
-        });
-        self.send(now, hello, out);
-        self.release_if_not_full(out);
-        self.stage = Stage::Live;
-        self.next_live = Seq::after(total);
-        let purpose = Purpose::Newest { count, has_more: first > 1 };
-        self.start_page(now, feed, purpose, (count > 0).then_some((first, total)), out);
+    fn send(&mut self, now: Instant, frame: Bytes, out: &mut VecDeque<Output>) {
+        self.spend(frame.len());
+        self.send_spent(now, frame, out);
     }
 
-    /// The live tail: from the ring where the next entry is still there, otherwise from the file.
-    fn pump_live(&mut self, now: Instant, feed: Feed<'_>, out: &mut VecDeque<Output>) {
-        if matches!(self.page, Some(Page { purpose: Purpose::Newest { .. }, .. })) {
-            return;
-        }
-        let reserve = self.reserve_for_page();
-        let total = feed.follower.index().total();
-        while !self.paused && self.catch_up.is_none() && self.next_live.get() <= total && self.credit > reserve {
-            if let Some(frame) = feed.ring.frame(self.next_live) {
-                self.send(now, frame.clone(), out);
-                self.next_live = self.next_live.next();
-            } else {
-                let last = Seq::after(total.saturating_sub(1));
-                let run = PageRead::new(feed.follower.index(), feed.follower.line_bytes(), self.next_live, last);
-                self.catch_up = Some(Reading { run, asked: None });
-            }
-        }
-        if self.credit > reserve
-            && let Some(reading) = &mut self.catch_up
-        {
-            reading.ask(feed, &mut self.asks);
-        }
-    }
-
-    /// The credit that the tail leaves to a page in progress: half of what there is, so that neither waits for the other.
-    const fn reserve_for_page(&self) -> i64 {
-        if self.page.is_some() && self.credit > 0 { self.credit / 2 } else { 0 }
-    }
-
-    fn pump_pages(&mut self, now: Instant, feed: Feed<'_>, out: &mut VecDeque<Output>) {
-        while self.page.is_none()
-            && self.credit > 0
-            && let Some(older) = self.waiting.pop_front()
-        {
-            let range = older.range(feed.follower.index().total());
-            let oldest = range.map_or(0, |(first, _)| first);
-            let purpose = Purpose::Older { requested: older.requested_before_seq, oldest };
-            self.start_page(now, feed, purpose, range, out);
-            self.release_if_not_full(out);
-        }
-        if self.credit > 0
-            && !self.paused
-            && let Some(page) = &mut self.page
-        {
-            page.reading.ask(feed, &mut self.asks);
-        }
-    }
-
-    fn start_page(
-        &mut self,
-        now: Instant,
-        feed: Feed<'_>,
-        purpose: Purpose,
-        range: Option<(u64, u64)>,
-        out: &mut VecDeque<Output>,
-    ) {
-        let Some((first, last)) = range else {
-            return self.finish_page(now, purpose, out);
-        };
-        let (first, last) = (Seq::after(first.saturating_sub(1)), Seq::after(last.saturating_sub(1)));
-        let run = PageRead::new(feed.follower.index(), feed.follower.line_bytes(), first, last);
-        self.page = Some(Page { reading: Reading { run, asked: None }, purpose });
-    }
-
-    fn finish_page(&mut self, now: Instant, purpose: Purpose, out: &mut VecDeque<Output>) {
-        let frame = match purpose {
-            Purpose::Newest { count, has_more } => frames::backlog_complete(count, has_more),
-            Purpose::Older { requested, oldest } => frames::page_complete(requested, oldest, oldest > 1),
-        };
-        self.send(now, frame, out);
-    }
-
-    fn page_piece(&mut self, now: Instant, outcome: Outcome<'_>, feed: Feed<'_>, out: &mut VecDeque<Output>) {
-        let Some(mut page) = self.page.take() else { return };
-        match self.piece(now, &mut page.reading, outcome, feed, false, out) {
-            Piece::More => self.page = Some(page),
-            Piece::Done => self.finish_page(now, page.purpose, out),
-            // 0 keeps the client's cursor: it may ask again.
-            Piece::Failed | Piece::Shrunk if let Purpose::Older { requested, .. } = page.purpose => {
-                self.send(now, frames::page_complete(requested, 0, true), out);
-            }
-            Piece::Failed => self.close(CloseCode::Internal, "read transcript failed", out),
-            // The follower will see what happened to the file. If nothing did, the page goes on.
-            Piece::Shrunk => {
-                page.reading.run = page.reading.run.again(feed.follower.index());
-                self.page = Some(page);
-                self.paused = true;
-            }
-        }
-    }
-
-    fn catch_up_piece(&mut self, now: Instant, outcome: Outcome<'_>, feed: Feed<'_>, out: &mut VecDeque<Output>) {
-        let Some(mut reading) = self.catch_up.take() else { return };
-        match self.piece(now, &mut reading, outcome, feed, true, out) {
-            Piece::More => self.catch_up = Some(reading),
-            Piece::Done => {}
-            // The cursor stays where it is, and a new run begins there.
-            Piece::Failed | Piece::Shrunk => self.paused = true,
-        }
-    }
-
-    /// Sends the entries of one piece as far as the credit goes.
-    fn piece(
-        &mut self,
-        now: Instant,
-        reading: &mut Reading,
-        outcome: Outcome<'_>,
-        feed: Feed<'_>,
-        live: bool,
-        out: &mut VecDeque<Output>,
-    ) -> Piece {
-        reading.asked = None;
-        let Outcome::Bytes { bytes, size_now } = outcome else { return Piece::Failed };
-        if self.credit <= 0 {
-            // The other half of the stream used it up: the piece is read again when there is room.
-            return Piece::More;
-        }
-        let reserve = if live { self.reserve_for_page() } else { 0 };
-        let (index, reader) = (feed.follower.index(), feed.follower.reader());
-        let taken = reading.run.take(bytes, size_now, index, reader, &mut |seq: Seq, entry: Entry| {
-            self.send(now, frames::entry(live, seq, &entry), out);
-            if live {
-                self.next_live = seq.next();
-            }
-            if self.credit > reserve { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        });
-        match taken {
-            Err(Shrunk) => Piece::Shrunk,
-            Ok(()) if reading.run.is_done() => Piece::Done,
-            Ok(()) => Piece::More,
-        }
-    }
-
-    fn send(&mut self, now: Instant, frame: bytes::Bytes, out: &mut VecDeque<Output>) {
-        let bytes = i64::try_from(frame.len()).unwrap_or(i64::MAX);
-        self.credit = self.credit.saturating_sub(bytes);
+    /// Sends what was paid for when it was held back.
+    fn send_spent(&mut self, now: Instant, frame: Bytes, out: &mut VecDeque<Output>) {
         self.liveness.sent(now);
         out.push_back(Output::Send(self.ex, Frame::Text(frame)));
+    }
+
+    fn spend(&mut self, bytes: usize) {
+        self.credit = self.credit.saturating_sub(i64::try_from(bytes).unwrap_or(i64::MAX));
+    }
+
+    fn give_back(&mut self, bytes: usize) {
+        self.credit = self.credit.saturating_add(i64::try_from(bytes).unwrap_or(i64::MAX)).min(self.window);
+    }
+
+    fn runs(&self) -> impl Iterator<Item = &Run> {
+        self.page.as_ref().map(|page| &page.run).into_iter().chain(&self.catch_up)
     }
 
     fn hold_if_full(&mut self, out: &mut VecDeque<Output>) {
@@ -395,25 +291,6 @@ impl Client {
         if self.held && self.waiting.len() < MAX_WAITING_PAGES {
             self.held = false;
             out.push_back(Output::Hold(self.ex, false));
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Piece {
-    More,
-    Done,
-    Failed,
-    Shrunk,
-}
-
-impl Reading {
-    /// Asks for the next piece, unless one is on its way.
-    fn ask(&mut self, feed: Feed<'_>, asks: &mut Asks) {
-        if self.asked.is_none()
-            && let Some(handle) = feed.follower.handle()
-        {
-            self.asked = Some(asks.ask(self.run.read_op(handle, feed.follower.index())));
         }
     }
 }

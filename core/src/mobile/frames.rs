@@ -22,6 +22,10 @@ pub struct Hello<'a> {
     pub total: u64,
     /// The first entry of the newest page; 0 if it is empty.
     pub oldest_loaded_seq: u64,
+    /// The name of this counting of the stream, for a client that resumes.
+    pub generation: &'a str,
+    /// Whether what the client has goes on here; `None` if it did not ask.
+    pub resumed: Option<bool>,
 }
 
 /// The opening frame: who is followed, and how much there is.
@@ -39,6 +43,9 @@ pub fn hello(hello: &Hello<'_>) -> Bytes {
         has_more: bool,
         oldest_loaded_seq: u64,
         has_older: bool,
+        generation: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        resumed: Option<bool>,
     }
     let has_older = hello.oldest_loaded_seq > 1;
     encode(&Wire {
@@ -52,6 +59,8 @@ pub fn hello(hello: &Hello<'_>) -> Bytes {
         has_more: has_older,
         oldest_loaded_seq: hello.oldest_loaded_seq,
         has_older,
+        generation: hello.generation,
+        resumed: hello.resumed,
     })
 }
 

@@ -4,6 +4,7 @@ pub mod client;
 pub mod control;
 pub mod frames;
 mod liveness;
+pub mod resume;
 
 /// The wire version that `hello` and `GET /info` name.
 pub const PROTOCOL: u32 = 5;

@@ -24,6 +24,7 @@ use crate::ids::{Handle, Seq};
 use crate::io::{Facts, Failure, FailureKind, FileIdentity, FileKind, FileTime, Op, Outcome};
 use crate::limits::{MAX_READ_BYTES, OVERLAP_BYTES, PAGE_READ_BYTES};
 use crate::machine::{Asks, Machine, Tag};
+use crate::source::generation;
 use crate::source::index::SeqIndex;
 use crate::source::lines::LineSplitter;
 use crate::source::records;
@@ -44,6 +45,8 @@ pub enum Event {
     /// Everything that is there was counted: the stream can be served. Comes once after the start, after each
     /// [`Rewritten`](Self::Rewritten), and after each [`Follower::refresh`].
     Ready,
+    /// A look at the file came to its end and found it as it was, or grown: [`Follower::looked`] went on.
+    Looked,
     /// The stream has one more entry.
     Entry(Seq, Box<Entry>),
     /// The file is another one than was counted. Nothing that was read of it holds any more.
@@ -69,6 +72,11 @@ pub struct Follower {
     /// The last bytes before [`LineSplitter::end`], up to [`OVERLAP_BYTES`].
     overlap: Vec<u8>,
     rewrites: u32,
+    /// How many looks at the file were begun, and which of them was the last that ended well.
+    begun: u64,
+    looked: u64,
+    /// Somebody wants another look right after this one.
+    look_again: bool,
     /// Whether it was ready once: from then on a failure is a passing trouble.
     served: bool,
     events: VecDeque<Event>,
@@ -122,6 +130,9 @@ impl Follower {
             head: Vec::new(),
             overlap: Vec::new(),
             rewrites,
+            begun: 0,
+            looked: 0,
+            look_again: false,
             served: false,
             events: VecDeque::new(),
         }
@@ -131,6 +142,7 @@ impl Follower {
     pub fn begin(&mut self) {
         if self.phase == Phase::New {
             self.phase = Phase::Counting;
+            self.begun = 1;
             self.ask_open();
         }
     }
@@ -140,6 +152,7 @@ impl Follower {
         if self.pending.is_some() {
             return;
         }
+        self.begun = self.begun.saturating_add(1);
         match (self.phase, &self.file) {
             (Phase::New | Phase::Failed, _) => {}
             (_, None) => self.ask_open(),
@@ -149,6 +162,29 @@ impl Follower {
                 self.ask(Pending::Stat, Op::Stat { path });
             }
         }
+    }
+
+    /// Asks for a look that begins now or later. What was read of the file before is sound when [`looked`](Self::looked)
+    /// reaches the number that is returned, and [`Event::Rewritten`] did not come.
+    pub fn prove(&mut self) -> u64 {
+        if self.pending.is_none() && self.phase == Phase::Live {
+            self.poll();
+            return self.begun;
+        }
+        self.look_again = true;
+        self.begun.saturating_add(1)
+    }
+
+    /// The number of the last look that ended well.
+    #[must_use]
+    pub const fn looked(&self) -> u64 {
+        self.looked
+    }
+
+    /// Which conversation this is, counted by which rules: a cursor of another generation is worth nothing.
+    #[must_use]
+    pub fn generation(&self) -> String {
+        generation::name(self.reader.rules_version(), self.line_bytes, &self.head, self.rewrites)
     }
 
     /// Catches up after a time without polls; [`Event::Ready`] follows.
@@ -339,6 +375,11 @@ impl Follower {
             self.phase = Phase::Live;
             self.served = true;
             self.events.push_back(Event::Ready);
+        }
+        self.looked = self.begun;
+        self.events.push_back(Event::Looked);
+        if core::mem::take(&mut self.look_again) {
+            self.poll();
         }
     }
 

@@ -1,6 +1,7 @@
 //! From the bytes of a growing file to its lines, and to a stream with a seq for every entry.
 
 pub mod follow;
+mod generation;
 pub mod index;
 pub mod json;
 pub mod lines;

@@ -37,10 +37,16 @@ impl PageRead {
         Self { next: first, last, entries_before, lines, line_bytes, done: first > last }
     }
 
-    /// The same run from where it is now, with an index that may be another one.
+    /// The same run from `first` on, with an index that may be another one.
     #[must_use]
-    pub fn again(&self, index: &SeqIndex) -> Self {
-        Self::new(index, self.line_bytes, self.next, self.last)
+    pub fn again(&self, index: &SeqIndex, first: Seq) -> Self {
+        Self::new(index, self.line_bytes, first, self.last)
+    }
+
+    /// The entry that is given out next.
+    #[must_use]
+    pub const fn next(&self) -> Seq {
+        self.next
     }
 
     /// Whether every entry was given out.

@@ -47,6 +47,10 @@ pub struct ClaudeReader {
 }
 
 impl Reader for ClaudeReader {
+    fn rules_version(&self) -> u32 {
+        RULES_VERSION
+    }
+
     fn count(&self, line: &Line<'_>) -> u64 {
         let mut count = 0_u64;
         walk::walk(line, self.selection, &mut |_| count = count.saturating_add(1));

@@ -40,6 +40,7 @@ fn a_transcript_call_is_read_from_the_query() {
         subagent: Some("a3979c6700530d9fe".to_string()),
         probe: true,
         upgrade: false,
+        resume: None,
     });
     let target = "/agent-transcript?pane=claude:dir:%2Fhome/u/a+b&subagent=a3979c6700530d9fe&probe=1";
     assert_eq!(call("GET", target, &[HOST, BEARER]), Ok(wanted));
@@ -50,7 +51,8 @@ fn an_upgrade_is_a_transcript_call_like_any_other() {
     let headers = [HOST, BEARER];
     let mut request = request("GET", "/agent-transcript?pane=w1:p1", &headers);
     request.upgrade = true;
-    let wanted = TranscriptCall { pane: PaneId::from("w1:p1"), subagent: None, probe: false, upgrade: true };
+    let wanted =
+        TranscriptCall { pane: PaneId::from("w1:p1"), subagent: None, probe: false, upgrade: true, resume: None };
     assert_eq!(route(&request, &config()).unwrap().call, Call::Transcript(wanted));
 }
 
