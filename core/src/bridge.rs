@@ -41,6 +41,7 @@ mod ops;
 mod sessions;
 mod streams;
 mod watch;
+mod whole_entry;
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -49,6 +50,7 @@ use self::exchange::Exchange;
 use self::ops::{Ops, Owner};
 use self::sessions::Sessions;
 use self::streams::Streams;
+use self::whole_entry::WholeEntries;
 use crate::config::Config;
 use crate::ids::{ExId, OpId, PaneId};
 use crate::io::{Fin, Input, Message, Op, Outcome, Output, Why};
@@ -76,6 +78,7 @@ pub struct Bridge {
     listing: Option<Listing>,
     sessions: Sessions,
     streams: Streams,
+    whole_entries: WholeEntries,
     demo: DemoPane,
     /// Clients for which something may have changed.
     dirty: BTreeSet<ExId>,
@@ -117,6 +120,7 @@ impl Bridge {
             listing: None,
             sessions: Sessions::default(),
             streams: Streams::default(),
+            whole_entries: WholeEntries::default(),
             demo: DemoPane::default(),
             dirty: BTreeSet::new(),
             paused: BTreeSet::new(),
@@ -203,6 +207,8 @@ impl Bridge {
         if let Some(Exchange::Client { client, .. }) = self.exchanges.get_mut(&ex) {
             client.handle_taken(now, bytes);
             self.dirty.insert(ex);
+        } else {
+            self.whole_entry_taken(ex, bytes);
         }
     }
 
@@ -230,6 +236,7 @@ impl Bridge {
                 }
             }
             Owner::Client(ex) => return self.client_outcome(ex, tag, outcome),
+            Owner::WholeEntry(ex) => return self.whole_entry_outcome(ex, outcome),
             Owner::Census => {
                 if let Some(listing) = &mut self.listing {
                     listing.census.handle_outcome(now, tag, outcome);
@@ -255,6 +262,8 @@ impl Bridge {
                 let at = client.next_deadline();
                 self.timers.set(Timer::Liveness(ex), at);
             }
+        } else {
+            self.check_whole_entry(ex);
         }
     }
 

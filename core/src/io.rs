@@ -47,7 +47,7 @@ pub enum Output {
     Accept(ExId),
     /// Send this to the client, after everything sent to it before.
     Send(ExId, Frame),
-    /// The answer is complete.
+    /// The answer is complete, or given up if it is shorter than its `content-length`: then its connection ends with it.
     Finish(ExId),
     /// Close the WebSocket with a real close frame, after what was sent before.
     Close(ExId, CloseCode, &'static str),

@@ -111,6 +111,15 @@ pub const DEMO_FILE_BYTES: u64 = 256 * 1024;
 /// Exchanges that are open at once. One more is answered 503.
 pub const MAX_EXCHANGES: usize = 4_096;
 
+/// Whole entries that are read or sent at once. One more waits until one of them is done: each may be as large as a line.
+pub const MAX_WHOLE_ENTRIES: usize = 4;
+
+/// Looks at a file that stays shorter than it was counted, before a whole entry of it is given up with 500.
+pub const MAX_SHRUNK_LOOKS: u32 = 4;
+
+/// Bytes of one piece of a whole entry.
+pub const BODY_PIECE_BYTES: usize = 64 * 1024;
+
 /// Time between two looks at a watched file.
 pub const FILE_POLL: Duration = Duration::from_millis(250);
 

@@ -167,6 +167,7 @@ impl Received {
 #[derive(Debug)]
 pub struct Client {
     pub(super) phase: Phase,
+    pub(super) head_only: bool,
     pub(super) speed: Speed,
     pub(super) answers_pings: bool,
     pub(super) accepted: bool,
@@ -183,6 +184,7 @@ pub struct Client {
     head: Option<Head>,
     body: Vec<u8>,
     finished: bool,
+    cut: bool,
     received: Vec<Received>,
     seen: usize,
     pings: usize,
@@ -193,6 +195,7 @@ impl Client {
     pub(super) fn new(speed: Speed) -> Self {
         Self {
             phase: Phase::Asked,
+            head_only: false,
             speed,
             answers_pings: true,
             accepted: false,
@@ -209,6 +212,7 @@ impl Client {
             head: None,
             body: Vec::new(),
             finished: false,
+            cut: false,
             received: Vec::new(),
             seen: 0,
             pings: 0,
@@ -220,6 +224,12 @@ impl Client {
     #[must_use]
     pub fn accepted(&self) -> bool {
         self.accepted
+    }
+
+    /// Whether its answer was ended before its length.
+    #[must_use]
+    pub const fn cut(&self) -> bool {
+        self.cut
     }
 
     /// The whole answer to its request, once it is complete.
@@ -283,13 +293,20 @@ impl Client {
         self.queue.push_back(frame);
     }
 
-    /// The answer is complete: its length must be what its head promised.
+    /// The answer is complete: its length must be what its head promised. It may be cut while something of it waits.
     pub(super) fn finish(&mut self) -> Result<(), String> {
         self.finished = true;
         let Some(head) = &self.head else { return Err("an answer was finished that has no head".into()) };
         let waiting: usize = self.queue.iter().map(Frame::len).sum();
         let whole = self.body.len() + waiting.saturating_sub(self.partly);
+        if self.head_only {
+            return if whole == 0 { Ok(()) } else { Err(format!("a HEAD is answered with {whole} bytes")) };
+        }
         match head.headers.iter().find(|(name, _)| *name == "content-length") {
+            Some((_, promised)) if promised.parse().is_ok_and(|promised: usize| whole < promised) && waiting > 0 => {
+                self.cut = true;
+                Ok(())
+            }
             Some((_, promised)) if *promised != whole.to_string() => {
                 Err(format!("content-length is {promised}, the body has {whole} bytes"))
             }

@@ -7,7 +7,7 @@ use super::ops::Owner;
 use super::{Bridge, Listing, demo};
 use crate::http::info::Info;
 use crate::http::panes::Panes;
-use crate::http::{self, Answer, Call, Manner, Refusal, TranscriptCall};
+use crate::http::{self, Answer, Call, EntryCall, Manner, Refusal, TranscriptCall};
 use crate::ids::{ExId, PaneId};
 use crate::io::{CloseCode, Frame, Level, Output, Request};
 use crate::limits::MAX_EXCHANGES;
@@ -21,11 +21,22 @@ use crate::timers::Timer;
 #[derive(Debug)]
 pub(super) enum Exchange {
     /// Its pane is being resolved.
-    Connecting { call: TranscriptCall, manner: Manner },
+    Connecting { wanted: Wanted, manner: Manner },
     /// The listing is being made.
     Listing { manner: Manner },
     /// It became a client of this session.
     Client { client: Box<Client>, session: u64 },
+    /// It is answered with one whole entry.
+    WholeEntry,
+}
+
+/// What is wanted of a pane.
+#[derive(Debug)]
+pub(super) enum Wanted {
+    /// Its transcript.
+    Transcript(TranscriptCall),
+    /// One entry of it.
+    Entry(EntryCall),
 }
 
 impl Bridge {
@@ -48,15 +59,17 @@ impl Bridge {
                 self.exchanges.insert(ex, Exchange::Listing { manner });
                 self.list(ex);
             }
-            Call::Transcript(call) => {
-                let pane = call.pane.clone();
-                self.exchanges.insert(ex, Exchange::Connecting { call, manner });
-                if pane.as_str() == demo::PANE {
-                    self.connect_demo(ex);
-                } else {
-                    self.resolve(ex, pane);
-                }
-            }
+            Call::Transcript(call) => self.connect(ex, call.pane.clone(), Wanted::Transcript(call), manner),
+            Call::Entry(call) => self.connect(ex, call.pane.clone(), Wanted::Entry(call), manner),
+        }
+    }
+
+    fn connect(&mut self, ex: ExId, pane: PaneId, wanted: Wanted, manner: Manner) {
+        self.exchanges.insert(ex, Exchange::Connecting { wanted, manner });
+        if pane.as_str() == demo::PANE {
+            self.connect_demo(ex);
+        } else {
+            self.resolve(ex, pane);
         }
     }
 
@@ -68,7 +81,7 @@ impl Bridge {
         let Some((_, _, waiting)) = self.connecting.panes.remove(&no) else { return };
         for ex in waiting {
             match self.exchanges.remove(&ex) {
-                Some(Exchange::Connecting { call, manner }) => self.settle(ex, call, &manner, result.clone()),
+                Some(Exchange::Connecting { wanted, manner }) => self.settle(ex, wanted, manner, result.clone()),
                 Some(other) => drop(self.exchanges.insert(ex, other)),
                 None => {}
             }
@@ -91,7 +104,7 @@ impl Bridge {
                 Some(Exchange::Connecting { .. }) if found.demo => self.begin_demo(ex),
                 // There is something else to follow: then the demo is a pane like any other that is not there.
                 Some(Exchange::Connecting { .. }) => self.resolve(ex, demo::PANE.into()),
-                Some(Exchange::Client { .. }) | None => {}
+                Some(Exchange::Client { .. } | Exchange::WholeEntry) | None => {}
             }
         }
     }
@@ -100,6 +113,7 @@ impl Bridge {
     pub(super) fn forget(&mut self, ex: ExId) {
         match self.exchanges.remove(&ex) {
             Some(Exchange::Client { session, .. }) => self.leave(ex, session),
+            Some(Exchange::WholeEntry) => self.leave_whole_entry(ex),
             Some(Exchange::Connecting { .. } | Exchange::Listing { .. }) => {
                 self.connecting.forget(ex);
                 self.demo.forget(ex);
@@ -124,6 +138,7 @@ impl Bridge {
                     let answer = Answer::text(503, "shutting down", manner);
                     self.answer(ex, answer);
                 }
+                Some(Exchange::WholeEntry) => self.stop_whole_entry(ex),
                 None => {}
             }
             self.forget(ex);
@@ -154,26 +169,26 @@ impl Bridge {
     }
 
     /// The pane is known, or there is a reason why not: answers, or takes the client in.
-    fn settle(&mut self, ex: ExId, call: TranscriptCall, manner: &Manner, result: Result<Resolved, ResolveError>) {
+    fn settle(&mut self, ex: ExId, wanted: Wanted, manner: Manner, result: Result<Resolved, ResolveError>) {
         let resolved = match result {
             Ok(resolved) => resolved,
             Err(error) => {
                 if let Some(cause) = error.cause {
                     self.outputs.push_back(Output::Log(Level::Warn, cause));
                 }
-                return self.answer(ex, Refusal::new(error.status, &error.body, manner).into());
+                return self.answer(ex, Refusal::new(error.status, &error.body, &manner).into());
             }
         };
-        if call.subagent.is_some() {
+        let (Wanted::Transcript(TranscriptCall { subagent, .. }) | Wanted::Entry(EntryCall { subagent, .. })) = &wanted;
+        if subagent.is_some() {
             // No roster, no child: an id that was not found is never looked for on the disk.
-            return self.answer(ex, Answer::text(404, "no transcript file for pane", manner));
+            return self.answer(ex, Answer::text(404, "no transcript file for pane", &manner));
         }
-        if call.upgrade {
-            self.accept(ex, resolved, call.resume);
-        } else if call.probe {
-            self.answer(ex, Answer::empty(204, manner));
-        } else {
-            self.answer(ex, Answer::upgrade_required(manner));
+        match wanted {
+            Wanted::Entry(call) => self.serve_whole_entry(ex, call.seq, &resolved, manner),
+            Wanted::Transcript(call) if call.upgrade => self.accept(ex, resolved, call.resume),
+            Wanted::Transcript(call) if call.probe => self.answer(ex, Answer::empty(204, &manner)),
+            Wanted::Transcript(_) => self.answer(ex, Answer::upgrade_required(&manner)),
         }
     }
 
@@ -188,7 +203,7 @@ impl Bridge {
         self.dirty.insert(ex);
     }
 
-    fn answer(&mut self, ex: ExId, answer: Answer) {
+    pub(super) fn answer(&mut self, ex: ExId, answer: Answer) {
         self.outputs.push_back(Output::Respond(ex, answer.head));
         if !answer.body.is_empty() {
             self.outputs.push_back(Output::Send(ex, Frame::Body(answer.body)));

@@ -18,6 +18,8 @@ pub(crate) enum Owner {
     Stream(u64),
     /// A client that reads a page.
     Client(ExId),
+    /// A whole entry that is being read.
+    WholeEntry(ExId),
     /// The listing of panes.
     Census,
     /// The demo conversation.

@@ -48,6 +48,9 @@ impl Bridge {
 
     /// Sends a client what it can take now.
     pub(super) fn pump(&mut self, ex: ExId) {
+        if matches!(self.exchanges.get(&ex), Some(Exchange::WholeEntry)) {
+            return self.pump_whole_entry(ex);
+        }
         let now = self.now.mono;
         self.with_client(ex, |client, feed, outputs| client.pump(now, feed, outputs));
     }
@@ -97,6 +100,9 @@ impl Bridge {
         if news.ready || news.entries {
             self.dirty.extend(self.sessions.clients_of(no));
         }
+        if news.ready || news.looked {
+            self.dirty.extend(self.whole_entries.of(no));
+        }
         if news.looked && !self.unproven.is_empty() {
             let proven: Vec<ExId> =
                 self.sessions.clients_of(no).into_iter().filter(|ex| self.unproven.remove(ex)).collect();
@@ -106,7 +112,8 @@ impl Bridge {
 
     /// Looks at every watched file.
     pub(super) fn poll_files(&mut self) {
-        let used = self.sessions.used_streams();
+        let mut used = self.sessions.used_streams();
+        used.extend(self.whole_entries.streams());
         for no in &used {
             if let Some(stream) = self.streams.stream_mut(*no) {
                 stream.follower.poll();
@@ -116,8 +123,8 @@ impl Bridge {
         for ex in core::mem::take(&mut self.paused) {
             if let Some(Exchange::Client { client, .. }) = self.exchanges.get_mut(&ex) {
                 client.resume();
-                self.dirty.insert(ex);
             }
+            self.dirty.insert(ex);
         }
         if !used.is_empty() {
             self.timers.set(Timer::FilePoll, self.after(FILE_POLL));
@@ -152,7 +159,7 @@ impl Bridge {
 
     /// A stream that nobody needs any more is given back.
     pub(super) fn drop_stream(&mut self, no: u64) {
-        if self.sessions.uses(no) {
+        if self.is_used(no) {
             return;
         }
         self.ops.cancel(Owner::Stream(no), &mut self.outputs);
@@ -225,9 +232,9 @@ impl Bridge {
     }
 
     /// The stream of this pane, begun or woken, and polled from now on.
-    fn watch(&mut self, resolved: &Resolved) -> u64 {
+    pub(super) fn watch(&mut self, resolved: &Resolved) -> u64 {
         let (no, was_there) = self.streams.find_or_begin(resolved.kind, source_of(resolved), &self.config);
-        if was_there && !self.sessions.uses(no) {
+        if was_there && !self.is_used(no) {
             self.timers.stop(Timer::Grace(no));
             if let Some(stream) = self.streams.stream_mut(no) {
                 stream.follower.refresh();
@@ -251,8 +258,8 @@ impl Bridge {
     }
 
     /// A stream lost one of those who needed it.
-    fn release(&mut self, no: u64) {
-        if !self.sessions.uses(no) {
+    pub(super) fn release(&mut self, no: u64) {
+        if !self.is_used(no) {
             self.timers.set(Timer::Grace(no), self.after(STREAM_GRACE));
         }
     }
@@ -270,14 +277,21 @@ impl Bridge {
             }
             self.forget(ex);
         }
+        self.fail_whole_entries(no);
         self.timers.stop(Timer::Grace(no));
         self.drop_stream(no);
+    }
+
+    /// Whether anybody needs this stream.
+    fn is_used(&self, no: u64) -> bool {
+        self.sessions.uses(no) || self.whole_entries.streams().any(|stream| stream == no)
     }
 
     fn reopen_clients(&mut self, stream: u64) {
         for ex in self.sessions.clients_of(stream) {
             self.reopen(ex);
         }
+        self.restart_whole_entries(stream);
     }
 
     fn reopen_session(&mut self, no: u64) {

@@ -60,7 +60,13 @@ impl Answer {
             return Self::text(500, "answer cannot be written", manner);
         };
         body.push(b'\n');
-        Self::with(200, "application/json", body, manner)
+        Self::with(200, JSON, body, manner)
+    }
+
+    /// The head of a 200 with JSON of so many bytes, for a body that is sent in pieces.
+    #[must_use]
+    pub fn json_head(body_bytes: usize, manner: &Manner) -> Head {
+        head(200, JSON, body_bytes, manner)
     }
 
     /// A status that has no body: 204.
@@ -81,15 +87,9 @@ impl Answer {
     }
 
     fn with(status: u16, content_type: &str, body: Vec<u8>, manner: &Manner) -> Self {
-        let mut headers = vec![
-            ("content-type", content_type.into()),
-            ("content-length", body.len().to_string()),
-            ("x-content-type-options", "nosniff".into()),
-            ("cache-control", "no-store".into()),
-        ];
-        headers.extend(manner.headers.iter().cloned());
+        let head = head(status, content_type, body.len(), manner);
         let body = if manner.head_only { Bytes::new() } else { body.into() };
-        Self { head: Head { status, headers }, body }
+        Self { head, body }
     }
 }
 
@@ -114,6 +114,19 @@ impl From<Refusal> for Answer {
         answer.head.headers.extend(refusal.headers);
         answer
     }
+}
+
+const JSON: &str = "application/json";
+
+fn head(status: u16, content_type: &str, body_bytes: usize, manner: &Manner) -> Head {
+    let mut headers = vec![
+        ("content-type", content_type.into()),
+        ("content-length", body_bytes.to_string()),
+        ("x-content-type-options", "nosniff".into()),
+        ("cache-control", "no-store".into()),
+    ];
+    headers.extend(manner.headers.iter().cloned());
+    Head { status, headers }
 }
 
 #[cfg(test)]

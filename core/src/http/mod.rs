@@ -9,7 +9,7 @@ pub mod route;
 pub mod target;
 
 pub use answer::{Answer, Manner, Refusal};
-pub use route::{Call, Routed, TranscriptCall, route};
+pub use route::{Call, EntryCall, Routed, TranscriptCall, route};
 
 #[cfg(test)]
 mod tests {

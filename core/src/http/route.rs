@@ -7,7 +7,7 @@ use super::auth;
 use super::guard;
 use super::target::Target;
 use crate::config::Config;
-use crate::ids::PaneId;
+use crate::ids::{PaneId, Seq};
 use crate::io::Request;
 use crate::mobile::resume::Resume;
 
@@ -31,6 +31,8 @@ pub enum Call {
     Panes,
     /// `GET` or WebSocket `/agent-transcript`.
     Transcript(TranscriptCall),
+    /// `GET /agent-transcript/entry`: one whole entry.
+    Entry(EntryCall),
     /// A browser asks before it calls across origins: 204, everything is in the headers of the manner.
     Preflight,
 }
@@ -48,6 +50,17 @@ pub struct TranscriptCall {
     pub upgrade: bool,
     /// What the client already has.
     pub resume: Option<Resume>,
+}
+
+/// A call for one whole entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntryCall {
+    /// Of whose transcript.
+    pub pane: PaneId,
+    /// Which one.
+    pub seq: Seq,
+    /// `?subagent=`: of the conversation of a child.
+    pub subagent: Option<String>,
 }
 
 /// Decides what a request wants: first who may ask from where, then whether there is such an endpoint, then the token,
@@ -92,12 +105,19 @@ pub fn route(request: &Request<'_>, config: &Config) -> Result<Routed, Refusal> 
                 resume: Resume::of(&target),
             })
         }
+        Endpoint::Entry => {
+            let seq = target.first("seq").and_then(|seq| seq.parse::<u64>().ok()?.checked_sub(1)).map(Seq::after);
+            let (Some(pane), Some(seq)) = (target.filled("pane"), seq) else {
+                return Err(Refusal::new(400, "want ?pane=<pane_id>&seq=<n>", &manner));
+            };
+            Call::Entry(EntryCall { pane: PaneId(pane), seq, subagent: target.filled("subagent") })
+        }
     };
     Ok(Routed { call, manner })
 }
 
-const NO_SUCH_ENDPOINT: &str =
-    "no such endpoint: there are GET /healthz, GET /info, GET /panes and WebSocket /agent-transcript?pane=<pane_id>";
+const NO_SUCH_ENDPOINT: &str = "no such endpoint: there are GET /healthz, GET /info, GET /panes, \
+    GET /agent-transcript/entry?pane=<pane_id>&seq=<n> and WebSocket /agent-transcript?pane=<pane_id>";
 
 #[derive(Clone, Copy, PartialEq)]
 enum Endpoint {
@@ -105,6 +125,7 @@ enum Endpoint {
     Info,
     Panes,
     Transcript,
+    Entry,
 }
 
 impl Endpoint {
@@ -114,6 +135,7 @@ impl Endpoint {
             "/info" => Some(Self::Info),
             "/panes" => Some(Self::Panes),
             "/agent-transcript" => Some(Self::Transcript),
+            "/agent-transcript/entry" => Some(Self::Entry),
             _ => None,
         }
     }

@@ -82,6 +82,14 @@ pub fn bare_entry(seq: Seq, entry: &Entry) -> Bytes {
     encode(&EntryWire::new(seq, entry))
 }
 
+/// The same as the body of an HTTP answer: it ends with a newline.
+#[must_use]
+pub fn entry_body(seq: Seq, entry: &Entry) -> Bytes {
+    let mut body = serde_json::to_vec(&EntryWire::new(seq, entry)).unwrap_or_default();
+    body.push(b'\n');
+    body.into()
+}
+
 /// The boundary between the newest page and the live tail.
 #[must_use]
 pub fn backlog_complete(count: u64, has_more: bool) -> Bytes {

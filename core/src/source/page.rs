@@ -15,8 +15,7 @@ use crate::source::lines::LineSplitter;
 /// It holds no entry: when the client has no room it remembers where it stopped and reads on from there later.
 #[derive(Debug)]
 pub struct PageRead {
-    next: Seq,
-    last: Seq,
+    wanted: Wanted,
     /// Entries before [`LineSplitter::line_start`].
     entries_before: u64,
     lines: LineSplitter,
@@ -29,24 +28,25 @@ pub struct PageRead {
 pub struct Shrunk;
 
 impl PageRead {
-    /// A page of the stream with this index. `first` and `last` must be in it.
+    /// A page of the stream with this index, its texts cut to `caps`. `first` and `last` must be in it.
     #[must_use]
-    pub fn new(index: &SeqIndex, line_bytes: usize, first: Seq, last: Seq) -> Self {
+    pub fn new(index: &SeqIndex, line_bytes: usize, first: Seq, last: Seq, caps: Caps) -> Self {
         let Checkpoint { offset, entries_before } = index.before(first);
         let lines = LineSplitter::new(offset, line_bytes);
-        Self { next: first, last, entries_before, lines, line_bytes, done: first > last }
+        let wanted = Wanted { next: first, last, caps };
+        Self { wanted, entries_before, lines, line_bytes, done: first > last }
     }
 
     /// The same run from `first` on, with an index that may be another one.
     #[must_use]
     pub fn again(&self, index: &SeqIndex, first: Seq) -> Self {
-        Self::new(index, self.line_bytes, first, self.last)
+        Self::new(index, self.line_bytes, first, self.wanted.last, self.wanted.caps)
     }
 
     /// The entry that is given out next.
     #[must_use]
     pub const fn next(&self) -> Seq {
-        self.next
+        self.wanted.next
     }
 
     /// Whether every entry was given out.
@@ -77,16 +77,16 @@ impl PageRead {
         if size_now < index.scanned() {
             return Err(Shrunk);
         }
-        let Self { next, last, entries_before, lines, .. } = self;
+        let Self { wanted, entries_before, lines, .. } = self;
         let mut stopped = lines.push(bytes, |line| {
             let entries = reader.count(&line);
-            let flow = give(reader, &line, *entries_before, entries, next, *last, each);
+            let flow = wanted.give(reader, &line, *entries_before, entries, each);
             // A line whose entries were not all given out is read again after the pause.
             if flow == Given::All {
                 *entries_before = entries_before.saturating_add(entries);
             }
             match flow {
-                Given::All if *next <= *last => ControlFlow::Continue(()),
+                Given::All if wanted.next <= wanted.last => ControlFlow::Continue(()),
                 flow => ControlFlow::Break((line.offset, flow)),
             }
         });
@@ -94,10 +94,10 @@ impl PageRead {
         if stopped.is_continue() && lines.end() >= index.scanned() && !lines.tail().is_empty() {
             let line = lines.tail_line();
             let entries = reader.count(&line);
-            let flow = give(reader, &line, *entries_before, entries, next, *last, each);
+            let flow = wanted.give(reader, &line, *entries_before, entries, each);
             stopped = ControlFlow::Break((line.offset, flow));
         }
-        self.done = self.next > self.last;
+        self.done = self.wanted.next > self.wanted.last;
         match stopped {
             ControlFlow::Break((offset, Given::Some)) if !self.done => {
                 self.lines = LineSplitter::new(offset, self.line_bytes);
@@ -109,6 +109,14 @@ impl PageRead {
     }
 }
 
+/// The entries that are still to be given out.
+#[derive(Debug, Clone, Copy)]
+struct Wanted {
+    next: Seq,
+    last: Seq,
+    caps: Caps,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Given {
     /// Every entry of the line that belongs to the page, and `each` wants more.
@@ -117,29 +125,31 @@ enum Given {
     Some,
 }
 
-/// Gives out those entries of one line that are next.
-fn give(
-    reader: &dyn Reader,
-    line: &Line<'_>,
-    entries_before: u64,
-    entries: u64,
-    next: &mut Seq,
-    last: Seq,
-    each: &mut dyn FnMut(Seq, Entry) -> ControlFlow<()>,
-) -> Given {
-    if entries_before.saturating_add(entries) < next.get() {
-        return Given::All;
-    }
-    let mut given = Given::All;
-    let mut seq = Seq::after(entries_before);
-    reader.read(line, &Caps::WIRE, &mut |entry| {
-        if seq == *next && seq <= last && given == Given::All {
-            *next = seq.next();
-            if each(seq, entry).is_break() {
-                given = Given::Some;
-            }
+impl Wanted {
+    /// Gives out those entries of one line that are next.
+    fn give(
+        &mut self,
+        reader: &dyn Reader,
+        line: &Line<'_>,
+        entries_before: u64,
+        entries: u64,
+        each: &mut dyn FnMut(Seq, Entry) -> ControlFlow<()>,
+    ) -> Given {
+        if entries_before.saturating_add(entries) < self.next.get() {
+            return Given::All;
         }
-        seq = seq.next();
-    });
-    given
+        let Self { next, last, caps } = self;
+        let mut given = Given::All;
+        let mut seq = Seq::after(entries_before);
+        reader.read(line, caps, &mut |entry| {
+            if seq == *next && seq <= *last && given == Given::All {
+                *next = seq.next();
+                if each(seq, entry).is_break() {
+                    given = Given::Some;
+                }
+            }
+            seq = seq.next();
+        });
+        given
+    }
 }

@@ -145,7 +145,9 @@ impl<F: Face> World<F> {
     pub fn ask(&mut self, ask: &Ask) -> ExId {
         self.next_client += 1;
         let ex = ExId(self.next_client);
-        self.clients.insert(ex, Client::new(ask.speed));
+        let mut client = Client::new(ask.speed);
+        client.head_only = ask.method == "HEAD";
+        self.clients.insert(ex, client);
         let headers: Vec<(&str, &[u8])> = ask.headers.iter().map(|(name, value)| (name.as_str(), &**value)).collect();
         let request = Request { method: &ask.method, target: &ask.target, headers: &headers, upgrade: ask.upgrade };
         self.hand(Input::Request(ex, request));

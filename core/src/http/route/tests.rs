@@ -3,8 +3,8 @@ use alloc::vec;
 
 use super::super::tests::{TOKEN, config, request};
 use super::super::{Answer, Refusal};
-use super::{Call, TranscriptCall, route};
-use crate::ids::PaneId;
+use super::{Call, EntryCall, TranscriptCall, route};
+use crate::ids::{PaneId, Seq};
 
 const HOST: (&str, &[u8]) = ("host", b"localhost:8787");
 const BEARER: (&str, &[u8]) = ("authorization", b"Bearer sesame-opens");
@@ -63,6 +63,21 @@ fn the_pane_comes_after_the_token() {
 }
 
 #[test]
+fn a_whole_entry_is_named_by_its_pane_and_its_seq() {
+    let wanted = EntryCall { pane: PaneId::from("w1:p1"), seq: Seq::after(41), subagent: Some("a1".to_string()) };
+    let target = "/agent-transcript/entry?pane=w1:p1&seq=42&subagent=a1";
+    assert_eq!(call("GET", target, &[HOST, BEARER]), Ok(Call::Entry(wanted)));
+    for query in
+        ["", "pane=w1:p1", "pane=w1:p1&seq=", "pane=w1:p1&seq=0", "pane=w1:p1&seq=-1", "pane=w1:p1&seq=1e3", "seq=1"]
+    {
+        let target = ["/agent-transcript/entry?", query].concat();
+        let refused = refusal("GET", &target, &[HOST, BEARER]);
+        assert_eq!(refused, (400, "want ?pane=<pane_id>&seq=<n>".to_string()), "{query}");
+        assert_eq!(refusal("GET", &target, &[HOST]).0, 401, "{query}");
+    }
+}
+
+#[test]
 fn the_guard_comes_before_everything() {
     assert_eq!(refusal("GET", "/nowhere", &[("host", b"evil.example"), BEARER]).0, 403);
 }
@@ -73,7 +88,8 @@ fn an_unknown_path_is_told_which_there_are() {
     assert_eq!(status, 404);
     assert_eq!(
         body,
-        "no such endpoint: there are GET /healthz, GET /info, GET /panes and WebSocket /agent-transcript?pane=<pane_id>"
+        "no such endpoint: there are GET /healthz, GET /info, GET /panes, \
+         GET /agent-transcript/entry?pane=<pane_id>&seq=<n> and WebSocket /agent-transcript?pane=<pane_id>"
     );
 }
 

@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 use bytes::Bytes;
 
 use super::Feed;
+use crate::agent::Caps;
 use crate::ids::Seq;
 use crate::machine::{Asks, Tag};
 use crate::source::page::PageRead;
@@ -37,7 +38,7 @@ enum Proof {
 impl Run {
     /// The entries `first..=last` of the stream.
     pub(super) fn new(feed: Feed<'_>, first: Seq, last: Seq) -> Self {
-        let read = PageRead::new(feed.follower.index(), feed.follower.line_bytes(), first, last);
+        let read = PageRead::new(feed.follower.index(), feed.follower.line_bytes(), first, last, Caps::WIRE);
         Self { read, asked: None, held: Vec::new(), held_bytes: 0, released: first, proof: Proof::NotNeeded }
     }
 
