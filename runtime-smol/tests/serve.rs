@@ -3,6 +3,7 @@
 mod daemon;
 
 use std::fs;
+use std::io::{Read as _, Write as _};
 use std::time::{Duration, Instant};
 
 use daemon::Machine;
@@ -137,6 +138,31 @@ fn statuses_and_bodies_before_the_upgrade() {
         env!("CARGO_PKG_VERSION")
     );
     assert_eq!(daemon.ask(&format!("/info?token={token}"), false), (200, format!("{info}\n")));
+}
+
+#[test]
+fn an_entry_larger_than_every_buffer_comes_whole_or_not_at_all() {
+    let (machine, mut agent) = machine(2);
+    let text = "a line of many ".repeat(400_000);
+    machine.append(&agent.path(), agent.assistant(text.trim_end()));
+    let daemon = machine.start(&[]);
+    let entry = |seq| format!("/agent-transcript/entry?pane={PANE}&seq={seq}&token={}", daemon.token);
+    let (status, body) = daemon.ask(&entry(3), false);
+    assert_eq!((status, body.contains(text.trim_end()), body.ends_with("\"parsed\":true}\n")), (200, true, true));
+    assert_eq!(daemon.ask(&entry(4), false), (404, "no such entry\n".into()));
+
+    let mut reader = daemon.stream();
+    write!(reader, "GET {} HTTP/1.1\r\nHost: {}\r\n\r\n", entry(3), daemon.address).unwrap();
+    let mut begun = [0; 12];
+    reader.read_exact(&mut begun).unwrap();
+    assert_eq!(&begun, b"HTTP/1.1 200");
+    daemon.signal(Signal::TERM);
+    let mut rest = Vec::new();
+    // The connection ends before the length that was promised.
+    let _ = reader.read_to_end(&mut rest);
+    assert!(rest.len() < body.len());
+    drop(reader);
+    assert_eq!(daemon.wait(), Some(0));
 }
 
 #[test]

@@ -293,8 +293,8 @@ impl Client {
         self.queue.push_back(frame);
     }
 
-    /// The answer is complete: its length must be what its head promised. It may be cut while something of it waits.
-    pub(super) fn finish(&mut self) -> Result<(), String> {
+    /// The answer is complete: its length must be what its head promised. One that fills its window may be given up.
+    pub(super) fn finish(&mut self, window: usize) -> Result<(), String> {
         self.finished = true;
         let Some(head) = &self.head else { return Err("an answer was finished that has no head".into()) };
         let waiting: usize = self.queue.iter().map(Frame::len).sum();
@@ -303,7 +303,9 @@ impl Client {
             return if whole == 0 { Ok(()) } else { Err(format!("a HEAD is answered with {whole} bytes")) };
         }
         match head.headers.iter().find(|(name, _)| *name == "content-length") {
-            Some((_, promised)) if promised.parse().is_ok_and(|promised: usize| whole < promised) && waiting > 0 => {
+            Some((_, promised))
+                if promised.parse().is_ok_and(|promised: usize| whole < promised) && self.outstanding >= window =>
+            {
                 self.cut = true;
                 Ok(())
             }

@@ -28,7 +28,8 @@ impl<F: Face> World<F> {
             Output::Accept(ex) => self.moves(ex, Phase::Asked, Phase::Open, |client| client.accepted = true),
             Output::Send(ex, frame) => self.send(ex, frame),
             Output::Finish(ex) => {
-                let finished = self.clients.get_mut(&ex).map_or(Ok(()), Client::finish);
+                let window = self.window;
+                let finished = self.clients.get_mut(&ex).map_or(Ok(()), |client| client.finish(window));
                 finished.and_then(|()| self.moves(ex, Phase::Answering, Phase::Over, |_| ()))
             }
             Output::Close(ex, code, reason) => {
