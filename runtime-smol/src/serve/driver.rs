@@ -10,7 +10,6 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Instant as StdInstant;
 
-use async_executor::LocalExecutor;
 use async_io::Timer;
 use futures_lite::FutureExt as _;
 use futures_lite::future::yield_now;
@@ -19,11 +18,14 @@ use panewire_core::ids::{ExId, OpId};
 use panewire_core::io::{Fin, Input, Level, Output, Request, Why};
 use panewire_core::time::Instant;
 use panewire_host::log::Log;
-use panewire_host::{Answer, Clock, Performer};
+use panewire_host::{Answer, Clock};
 
 use super::exchange::{Carrier, Exchange};
 use super::ops::Ops;
 use super::signal::Signal;
+
+/// Inputs after which clients are told of what is queued for them, even if more is about to come.
+const HELD_BACK: usize = 8;
 
 /// The core and everything that is connected to it.
 #[derive(Debug)]
@@ -31,7 +33,7 @@ pub(crate) struct Driver {
     bridge: RefCell<Bridge>,
     clock: Clock,
     log: Log,
-    ops: Rc<Ops>,
+    ops: Ops,
     /// The exchanges that the core has neither finished nor closed, and whose clients are not gone.
     exchanges: RefCell<BTreeMap<ExId, Rc<Exchange>>>,
     last_exchange: Cell<u64>,
@@ -39,7 +41,11 @@ pub(crate) struct Driver {
     left: Signal,
     due: Cell<Due>,
     /// Raised when the pump has something new to look at.
-    turn: Rc<Signal>,
+    turn: Signal,
+    /// Exchanges for which something was queued, and their carriers do not know yet.
+    touched: RefCell<Vec<Rc<Exchange>>>,
+    /// Inputs since they were told.
+    held_back: Cell<usize>,
 }
 
 /// When the core wants to be called again without an input.
@@ -52,19 +58,20 @@ enum Due {
 }
 
 impl Driver {
-    pub(crate) fn new(bridge: Bridge, executor: &'static LocalExecutor<'static>, log: Log) -> Rc<Self> {
-        let turn = Rc::new(Signal::default());
+    pub(crate) fn new(bridge: Bridge, log: Log) -> Rc<Self> {
         Rc::new(Self {
             bridge: RefCell::new(bridge),
             clock: Clock::start(),
             log,
-            ops: Ops::new(Performer::new(), executor, Rc::clone(&turn)),
+            ops: Ops::default(),
             exchanges: RefCell::default(),
             last_exchange: Cell::new(0),
             carriers: Cell::new(0),
             left: Signal::default(),
             due: Cell::new(Due::Never),
-            turn,
+            turn: Signal::default(),
+            touched: RefCell::default(),
+            held_back: Cell::new(0),
         })
     }
 
@@ -86,23 +93,23 @@ impl Driver {
             // Not reachable: the loop below drains every input.
             self.log.write(Level::Warn, &misuse.to_string());
         }
-        let mut touched: Vec<Rc<Exchange>> = Vec::new();
+        let touched = &mut *self.touched.borrow_mut();
         loop {
             match bridge.poll_output() {
                 Output::Op(id, op) => self.ops.start(id, op),
                 Output::Cancel(id) => self.ops.cancel(id),
-                Output::Respond(id, head) => self.touch(id, &mut touched, |exchange| exchange.respond(head)),
-                Output::Accept(id) => self.touch(id, &mut touched, Exchange::accept),
-                Output::Send(id, frame) => self.touch(id, &mut touched, |exchange| exchange.send(frame)),
+                Output::Respond(id, head) => self.touch(id, touched, |exchange| exchange.respond(head)),
+                Output::Accept(id) => self.touch(id, touched, Exchange::accept),
+                Output::Send(id, frame) => self.touch(id, touched, |exchange| exchange.send(frame)),
                 Output::Finish(id) => {
-                    self.touch(id, &mut touched, Exchange::finish);
+                    self.touch(id, touched, Exchange::finish);
                     self.exchanges.borrow_mut().remove(&id);
                 }
                 Output::Close(id, code, reason) => {
-                    self.touch(id, &mut touched, |exchange| exchange.close(code, reason));
+                    self.touch(id, touched, |exchange| exchange.close(code, reason));
                     self.exchanges.borrow_mut().remove(&id);
                 }
-                Output::Hold(id, hold) => self.touch(id, &mut touched, |exchange| exchange.hold(hold)),
+                Output::Hold(id, hold) => self.touch(id, touched, |exchange| exchange.hold(hold)),
                 Output::Log(level, text) => self.log.write(level, &text),
                 Output::Wait { until, why } => {
                     self.due.set(match (until, why) {
@@ -114,9 +121,15 @@ impl Driver {
                 }
             }
         }
-        drop(bridge);
-        for exchange in touched {
-            exchange.changed().raise();
+        // With an answer at hand there may be more for the same clients in a moment: one write instead of two.
+        let held_back = self.held_back.get().saturating_add(1);
+        if self.ops.is_ready() && held_back < HELD_BACK {
+            self.held_back.set(held_back);
+        } else {
+            self.held_back.set(0);
+            for exchange in touched.drain(..) {
+                exchange.changed().raise();
+            }
         }
         self.turn.raise();
     }
@@ -175,6 +188,7 @@ impl Driver {
             if due && !ticked {
                 return Poll::Ready(Turn::Tick);
             }
+            self.ops.collect(cx);
             if let Some((id, answer)) = self.ops.next_answer() {
                 return Poll::Ready(Turn::Answer(id, answer));
             }

@@ -18,7 +18,7 @@ use std::time::Duration;
 use async_executor::LocalExecutor;
 use async_io::Timer;
 use async_signal::{Signal as UnixSignal, Signals};
-use futures_lite::{FutureExt as _, StreamExt as _};
+use futures_lite::{FutureExt as _, StreamExt as _, future};
 use panewire_core::Bridge;
 use panewire_core::io::{Input, Level};
 use panewire_host::arguments::Serve;
@@ -57,10 +57,11 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
     let config = surroundings.config(serve, &secret)?;
     // It lives as long as the process, and tasks that outlive `main` are of no use to anybody.
     let executor: &'static LocalExecutor<'static> = Box::leak(Box::new(LocalExecutor::new()));
-    let driver = Driver::new(Bridge::new(config), executor, log);
+    let driver = Driver::new(Bridge::new(config), log);
     let signals = Signals::new([UnixSignal::Term, UnixSignal::Int])
         .map_err(|error| Problem::new(format_args!("cannot watch for signals: {error}")))?;
-    async_io::block_on(executor.run(async {
+    // Not async-io's own: its two threads would take turns at waiting, and wake each other for it.
+    future::block_on(executor.run(async {
         executor.spawn(Rc::clone(&driver).pump()).detach();
         let accepting = executor.spawn(listener.accept(Rc::clone(&driver), executor, log));
         executor.spawn(greeting::greet(Rc::clone(&driver), secret, log, serve.clone())).detach();

@@ -2,16 +2,15 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
-use std::rc::Rc;
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Waker};
 
-use async_executor::LocalExecutor;
 use panewire_core::ids::{Handle, OpId};
 use panewire_core::io::Op;
-use panewire_host::{Answer, Cancel, Limit, Performer};
+use panewire_host::{Answer, Cancel, Limit, Performer, Pool};
 
-use super::signal::Signal;
-
-/// Reading: as many as keep a disk busy.
+/// Operations that only read: as many at once as keep a disk busy.
 const READING: usize = 4;
 
 /// Writing our own state: one after the other, so that appends stay in order.
@@ -21,13 +20,12 @@ const WRITING: usize = 1;
 const ASKING: usize = 32;
 
 /// The operations that are not yet answered, and the answers that the core has not yet taken.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Ops {
     performer: Performer,
-    executor: &'static LocalExecutor<'static>,
+    pool: Pool,
+    arrivals: Arc<Arrivals>,
     state: RefCell<State>,
-    /// Raised when there may be an answer.
-    answered: Rc<Signal>,
 }
 
 #[derive(Debug)]
@@ -40,37 +38,30 @@ struct State {
     ready: VecDeque<(OpId, Answer)>,
 }
 
-/// Operations of one kind on the pool: the pool itself would start hundreds of threads.
+/// Operations of one kind on the pool, and those for which there is no room yet.
 #[derive(Debug)]
 struct Lane {
-    width: usize,
-    running: usize,
+    room: usize,
     waiting: VecDeque<(OpId, Op, Limit)>,
 }
 
-impl Lane {
-    const fn new(width: usize) -> Self {
-        Self { width, running: 0, waiting: VecDeque::new() }
-    }
+/// What the pool has done.
+#[derive(Debug, Default)]
+struct Arrivals {
+    inner: Mutex<(Vec<Arrival>, Option<Waker>)>,
+}
+
+#[derive(Debug)]
+struct Arrival {
+    lane: usize,
+    id: OpId,
+    handle: Option<Handle>,
+    answer: Answer,
 }
 
 impl Ops {
-    pub(crate) fn new(
-        performer: Performer,
-        executor: &'static LocalExecutor<'static>,
-        answered: Rc<Signal>,
-    ) -> Rc<Self> {
-        let state = State {
-            lanes: [Lane::new(READING), Lane::new(WRITING), Lane::new(ASKING)],
-            wanted: BTreeMap::new(),
-            reads: BTreeMap::new(),
-            ready: VecDeque::new(),
-        };
-        Rc::new(Self { performer, executor, state: RefCell::new(state), answered })
-    }
-
     /// Performs an operation, or lets it be performed. Its answer comes out of [`next_answer`](Self::next_answer).
-    pub(crate) fn start(self: &Rc<Self>, id: OpId, op: Op) {
+    pub(crate) fn start(&self, id: OpId, op: Op) {
         let cancel = Cancel::default();
         let mut state = self.state.borrow_mut();
         state.wanted.insert(id, cancel.clone());
@@ -83,19 +74,38 @@ impl Ops {
             return;
         }
         let lane = lane_of(&op);
-        if let Some(lane) = state.lanes.get_mut(lane) {
-            lane.waiting.push_back((id, op, Limit::begin(cancel)));
+        if let Some(waiting) = state.lanes.get_mut(lane).map(|lane| &mut lane.waiting) {
+            waiting.push_back((id, op, Limit::begin(cancel)));
         }
-        drop(state);
-        self.run(lane);
+        self.run(&mut state, lane);
     }
 
     /// Nobody waits for this operation any more.
     pub(crate) fn cancel(&self, id: OpId) {
-        let mut state = self.state.borrow_mut();
-        if let Some(cancel) = state.wanted.remove(&id) {
+        if let Some(cancel) = self.state.borrow_mut().wanted.remove(&id) {
             cancel.cancel();
         }
+    }
+
+    /// Takes what the pool has done, and asks to be woken when it has done more.
+    pub(crate) fn collect(&self, cx: &Context<'_>) {
+        let arrived = self.arrivals.take(cx);
+        if arrived.is_empty() {
+            return;
+        }
+        let mut state = self.state.borrow_mut();
+        for Arrival { lane, id, handle, answer } in arrived {
+            if let Some(lane) = state.lanes.get_mut(lane) {
+                lane.room += 1;
+            }
+            state.settle(id, handle, answer);
+            self.run(&mut state, lane);
+        }
+    }
+
+    /// Whether there is an answer.
+    pub(crate) fn is_ready(&self) -> bool {
+        !self.state.borrow().ready.is_empty()
     }
 
     /// The next answer that the core waits for.
@@ -119,39 +129,24 @@ impl Ops {
     }
 
     /// Starts what a lane has room for.
-    fn run(self: &Rc<Self>, index: usize) {
-        let mut state = self.state.borrow_mut();
-        let state = &mut *state;
-        while let Some(lane) = state.lanes.get_mut(index).filter(|lane| lane.running < lane.width) {
+    fn run(&self, state: &mut State, index: usize) {
+        while let Some(lane) = state.lanes.get_mut(index).filter(|lane| lane.room > 0) {
             let Some((id, op, limit)) = lane.waiting.pop_front() else {
                 return;
             };
+            let handle = read_handle(&op);
             if !state.wanted.contains_key(&id) {
                 // Nobody will see this; reads asked behind it must not wait for it.
-                state.settle(id, read_handle(&op), Answer::timed_out());
+                state.settle(id, handle, Answer::timed_out());
                 continue;
             }
-            lane.running += 1;
-            let ops = Rc::clone(self);
-            let performer = self.performer.clone();
-            let handle = read_handle(&op);
-            let work = async move {
-                let answer = blocking::unblock(move || performer.perform(&op, &limit)).await;
-                ops.performed(index, id, handle, answer);
-            };
-            self.executor.spawn(work).detach();
+            lane.room -= 1;
+            let (performer, arrivals) = (self.performer.clone(), Arc::clone(&self.arrivals));
+            self.pool.run(move || {
+                let answer = performer.perform(&op, &limit);
+                arrivals.push(Arrival { lane: index, id, handle, answer });
+            });
         }
-    }
-
-    fn performed(self: &Rc<Self>, index: usize, id: OpId, handle: Option<Handle>, answer: Answer) {
-        let mut state = self.state.borrow_mut();
-        if let Some(lane) = state.lanes.get_mut(index) {
-            lane.running = lane.running.saturating_sub(1);
-        }
-        state.settle(id, handle, answer);
-        drop(state);
-        self.run(index);
-        self.answered.raise();
     }
 }
 
@@ -176,6 +171,41 @@ impl State {
     }
 }
 
+impl Default for State {
+    fn default() -> Self {
+        let lane = |room| Lane { room, waiting: VecDeque::new() };
+        Self {
+            lanes: [lane(READING), lane(WRITING), lane(ASKING)],
+            wanted: BTreeMap::new(),
+            reads: BTreeMap::new(),
+            ready: VecDeque::new(),
+        }
+    }
+}
+
+impl Arrivals {
+    fn push(&self, arrival: Arrival) {
+        let (arrived, waker) = &mut *self.inner();
+        arrived.push(arrival);
+        if let Some(waker) = waker.take() {
+            waker.wake();
+        }
+    }
+
+    fn take(&self, cx: &Context<'_>) -> Vec<Arrival> {
+        let (arrived, waker) = &mut *self.inner();
+        match waker {
+            Some(waker) => waker.clone_from(cx.waker()),
+            None => *waker = Some(cx.waker().clone()),
+        }
+        mem::take(arrived)
+    }
+
+    fn inner(&self) -> MutexGuard<'_, (Vec<Arrival>, Option<Waker>)> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 const fn read_handle(op: &Op) -> Option<Handle> {
     match op {
         Op::Read { handle, .. } => Some(*handle),
@@ -188,5 +218,118 @@ const fn lane_of(op: &Op) -> usize {
         Op::Write { .. } | Op::Append { .. } => 1,
         Op::Run { .. } | Op::Call { .. } => 2,
         _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+    use std::task::Poll;
+    use std::time::Duration;
+
+    use futures_lite::future::block_on;
+    use panewire_core::limits::MAX_READ_BYTES;
+
+    use super::*;
+
+    fn next(ops: &Ops) -> (OpId, Answer) {
+        block_on(poll_fn(|cx| {
+            ops.collect(cx);
+            ops.next_answer().map_or(Poll::Pending, Poll::Ready)
+        }))
+    }
+
+    fn opened(ops: &Ops, path: &str) -> Handle {
+        ops.start(OpId(0), Op::Open { path: path.into(), under: None });
+        match next(ops) {
+            (OpId(0), Answer::Opened { handle, .. }) => handle,
+            other => panic!("not opened: {other:?}"),
+        }
+    }
+
+    fn read(handle: Handle, offset: u64, len: usize) -> Op {
+        Op::Read { handle, offset, len }
+    }
+
+    fn run(script: &str) -> Op {
+        let argv = vec!["sh".into(), "-c".into(), script.into()];
+        Op::Run { argv, within: Duration::from_secs(60), output_cap: 100 }
+    }
+
+    #[test]
+    fn reads_of_one_file_are_answered_in_the_order_they_were_asked() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), vec![b'x'; 3 * MAX_READ_BYTES]).unwrap();
+        let ops = Ops::default();
+        let handle = opened(&ops, file.path().to_str().unwrap());
+        // Long ones go to the pool, short ones are answered in place where the system can: the order stays.
+        for id in 1..=50 {
+            let len = if id % 3 == 0 { 10 } else { MAX_READ_BYTES };
+            ops.start(OpId(id), read(handle, id, len));
+        }
+        let ids: Vec<u64> = (1..=50).map(|_| next(&ops).0.0).collect();
+        assert_eq!(ids, (1..=50).collect::<Vec<_>>());
+        assert!(ops.state.borrow().reads.is_empty());
+    }
+
+    #[test]
+    fn a_cancelled_read_holds_nobody_and_is_not_answered() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), vec![b'x'; MAX_READ_BYTES]).unwrap();
+        let ops = Ops::default();
+        let handle = opened(&ops, file.path().to_str().unwrap());
+        for id in 1..=20 {
+            ops.start(OpId(id), read(handle, 0, MAX_READ_BYTES));
+        }
+        for id in (2..=20).step_by(2) {
+            ops.cancel(OpId(id));
+        }
+        let ids: Vec<u64> = (1..=10).map(|_| next(&ops).0.0).collect();
+        assert_eq!(ids, (1..=19).step_by(2).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_file_that_was_opened_for_nobody_is_closed() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let ops = Ops::default();
+        ops.start(OpId(1), Op::Open { path: file.path().to_str().unwrap().into(), under: None });
+        ops.cancel(OpId(1));
+        block_on(poll_fn(|cx| {
+            ops.collect(cx);
+            if ops.is_ready() { Poll::Ready(()) } else { Poll::Pending }
+        }));
+        assert!(ops.next_answer().is_none());
+        ops.start(OpId(2), read(Handle(1), 0, 1));
+        assert!(matches!(next(&ops), (OpId(2), Answer::Failed(..))));
+    }
+
+    #[test]
+    fn those_who_wait_for_others_do_not_hold_those_who_read() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let ops = Ops::default();
+        for id in 1..=40 {
+            ops.start(OpId(id), run("sleep 60"));
+        }
+        ops.start(OpId(100), Op::List { path: file.path().parent().unwrap().to_str().unwrap().into(), max_names: 1 });
+        assert_eq!(next(&ops).0, OpId(100));
+        for id in 1..=40 {
+            ops.cancel(OpId(id));
+        }
+    }
+
+    #[test]
+    fn appends_stay_in_order() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log").to_str().unwrap().to_owned();
+        let ops = Ops::default();
+        let mut expected = Vec::new();
+        for id in 1..=50_u8 {
+            ops.start(OpId(id.into()), Op::Append { path: path.clone(), bytes: vec![id].into() });
+            expected.push(id);
+        }
+        for _ in 1..=50 {
+            assert!(matches!(next(&ops).1, Answer::Done));
+        }
+        assert_eq!(std::fs::read(path).unwrap(), expected);
     }
 }
