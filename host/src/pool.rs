@@ -46,6 +46,8 @@ impl Pool {
         let mut state = self.shared.state();
         state.jobs.push_back(Box::new(job));
         if state.idle >= state.jobs.len() {
+            // A thread that is woken while the state is held would only wait again.
+            drop(state);
             self.shared.work.notify_one();
             return;
         }

@@ -60,13 +60,13 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
     let driver = Driver::new(Bridge::new(config), log);
     let signals = Signals::new([UnixSignal::Term, UnixSignal::Int])
         .map_err(|error| Problem::new(format_args!("cannot watch for signals: {error}")))?;
+    executor.spawn(Rc::clone(&driver).pump()).detach();
+    executor.spawn(greeting::greet(Rc::clone(&driver), secret, log, serve.clone())).detach();
+    let accepting = executor.spawn(listener.accept(Rc::clone(&driver), executor, log));
+    // A task of its own: what is given to `run` is looked at whenever anything happens.
+    let ended = executor.spawn(async move { until_signal(signals, &driver, || drop(accepting)).await });
     // Not async-io's own: its two threads would take turns at waiting, and wake each other for it.
-    future::block_on(executor.run(async {
-        executor.spawn(Rc::clone(&driver).pump()).detach();
-        let accepting = executor.spawn(listener.accept(Rc::clone(&driver), executor, log));
-        executor.spawn(greeting::greet(Rc::clone(&driver), secret, log, serve.clone())).detach();
-        until_signal(signals, &driver, || drop(accepting)).await;
-    }));
+    future::block_on(executor.run(ended));
     Ok(())
 }
 
