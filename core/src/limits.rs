@@ -120,6 +120,18 @@ pub const MAX_SHRUNK_LOOKS: u32 = 4;
 /// Bytes of one piece of a whole entry.
 pub const BODY_PIECE_BYTES: usize = 64 * 1024;
 
+/// Rows of a drift report. What finds no room is counted in one number.
+pub const DRIFT_ROWS: usize = 512;
+
+/// Unicode scalar values of a name in a drift report. More is cut and ends in `…`.
+pub const DRIFT_NAME_CHARS: usize = 80;
+
+/// Rows of a table of what records became. What finds no room is counted in one row.
+pub const TABLE_ROWS: usize = 512;
+
+/// Files of which it is remembered up to where their drift was noted, so that a file followed again is not counted twice.
+pub const MAX_REMEMBERED_DRIFTS: usize = 256;
+
 /// Time between two looks at a watched file.
 pub const FILE_POLL: Duration = Duration::from_millis(250);
 

@@ -1,12 +1,14 @@
 //! The kinds of agent, and what each must say about its own files: one folder a kind.
 
 pub mod claude;
+pub mod drift;
 
 use alloc::boxed::Box;
 use alloc::string::String;
 use core::fmt;
 
 use self::claude::{ClaudeReader, Selection};
+use self::drift::Drift;
 use crate::entry::Entry;
 use crate::limits;
 
@@ -60,11 +62,28 @@ pub trait Reader: fmt::Debug + Send {
     /// The version of its counting rules: another number means that counts may differ.
     fn rules_version(&self) -> u32;
 
-    /// How many entries the line makes, without building them.
-    fn count(&self, line: &Line<'_>) -> u64;
+    /// How many entries the line makes, without building them, and whether there is drift in it that this depth can see.
+    fn counted(&self, line: &Line<'_>) -> Counted;
+
+    /// How many entries the line makes.
+    fn count(&self, line: &Line<'_>) -> u64 {
+        self.counted(line).entries
+    }
 
     /// The entries of the line, in order: exactly [`count`](Reader::count) of them.
     fn read(&self, line: &Line<'_>, caps: &Caps, each: &mut dyn FnMut(Entry));
+
+    /// Notes everything in the line of this file that the reader does not know.
+    fn drift(&self, line: &Line<'_>, file: &str, drift: &mut Drift);
+}
+
+/// What counting a line tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counted {
+    /// How many entries it makes.
+    pub entries: u64,
+    /// Something in it could not be placed: [`Reader::drift`] says what. Unknown tools and members are not seen here.
+    pub odd: bool,
 }
 
 /// What the beginning of a transcript says about it.

@@ -13,18 +13,24 @@ pub mod sessions;
 
 mod answer;
 mod call;
+mod drift;
 mod head;
 mod kinds;
+mod known;
 mod notice;
 mod patch;
 mod record;
 mod render;
 mod said;
+mod table;
 mod walk;
 
 pub use head::recorded;
+pub use table::{Became, Table};
 
-use crate::agent::{Caps, Line, Reader};
+use self::walk::{Item, Part, What};
+use crate::agent::drift::Drift;
+use crate::agent::{Caps, Counted, Line, Reader};
 use crate::entry::Entry;
 
 /// The version of the rules by which records become entries. Another number means that counts may differ.
@@ -51,13 +57,20 @@ impl Reader for ClaudeReader {
         RULES_VERSION
     }
 
-    fn count(&self, line: &Line<'_>) -> u64 {
-        let mut count = 0_u64;
-        walk::walk(line, self.selection, &mut |_| count = count.saturating_add(1));
-        count
+    fn counted(&self, line: &Line<'_>) -> Counted {
+        let (mut entries, mut odd) = (0_u64, false);
+        let unplaced = walk::walk(line, self.selection, &mut |item| {
+            entries = entries.saturating_add(1);
+            odd |= !matches!(item, Item::Part(Part { what, .. }) if !matches!(what, What::Unknown(_)));
+        });
+        Counted { entries, odd: odd || unplaced }
     }
 
     fn read(&self, line: &Line<'_>, caps: &Caps, each: &mut dyn FnMut(Entry)) {
         walk::walk(line, self.selection, &mut |item| each(render::entry(line.offset, &item, caps)));
+    }
+
+    fn drift(&self, line: &Line<'_>, file: &str, drift: &mut Drift) {
+        drift::note(line, self.selection, file, drift);
     }
 }

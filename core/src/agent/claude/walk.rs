@@ -68,11 +68,25 @@ pub(super) enum Unknown<'a> {
     Block(Value<'a>, Option<Value<'a>>),
 }
 
+/// Whether a record holds something that stands in no table and makes no entry.
+pub(super) type Unplaced = bool;
+
 /// Walks over the line in order.
-pub(super) fn walk<'a>(line: &Line<'a>, selection: Selection, each: &mut impl FnMut(Item<'_, 'a>)) {
+pub(super) fn walk<'a>(line: &Line<'a>, selection: Selection, each: &mut impl FnMut(Item<'_, 'a>)) -> Unplaced {
     if let Some(bytes) = line.over_cap {
-        return each(Item::TooLong(bytes));
+        each(Item::TooLong(bytes));
+        return false;
     }
+    let mut unplaced = false;
+    records(line, &mut |at, found| match found {
+        Ok(record) => unplaced |= parts(at, record, selection, &mut |part| each(Item::Part(part))),
+        Err(bytes) => each(Item::Fragment(at, bytes)),
+    });
+    unplaced
+}
+
+/// Walks over the records of the line, and over the bytes in which none was found.
+pub(super) fn records<'a>(line: &Line<'a>, each: &mut impl FnMut(usize, Result<&Record<'a>, &'a [u8]>)) {
     records::split(
         line.bytes,
         STARTS,
@@ -80,17 +94,13 @@ pub(super) fn walk<'a>(line: &Line<'a>, selection: Selection, each: &mut impl Fn
         |at, piece| match piece {
             Piece::Record(raw, mut record) => {
                 record.raw = Value(raw);
-                parts(at, &record, selection, &mut |part| each(Item::Part(part)));
+                each(at, Ok(&record));
             }
             Piece::Damaged(raw, mut record) => {
                 record.raw = Value(raw);
-                if survives(&mut record) {
-                    parts(at, &record, selection, &mut |part| each(Item::Part(part)));
-                } else {
-                    each(Item::Fragment(at, raw));
-                }
+                each(at, if survives(&mut record) { Ok(&record) } else { Err(raw) });
             }
-            Piece::Fragment(bytes) => each(Item::Fragment(at, bytes)),
+            Piece::Fragment(bytes) => each(at, Err(bytes)),
         },
     );
 }
@@ -101,16 +111,16 @@ pub(super) fn parts<'r, 'a>(
     record: &'r Record<'a>,
     selection: Selection,
     each: &mut impl FnMut(Part<'r, 'a>),
-) {
+) -> Unplaced {
     if record.sidechain && selection == Selection::Main {
-        return;
+        return false;
     }
     let mut emit = |block, what| each(Part { at, record, block, what });
     match kinds::record(record.kind) {
         RecordKind::User => message(record, Role::User, &mut emit),
         RecordKind::Assistant => message(record, Role::Assistant, &mut emit),
-        RecordKind::System => system(record, &mut emit),
-        RecordKind::Attachment => attachment(record, &mut emit),
+        RecordKind::System => return system(record, &mut emit),
+        RecordKind::Attachment => return attachment(record, &mut emit),
         RecordKind::Bookkeeping => {}
         RecordKind::Unknown => {
             let message = record.message.as_ref();
@@ -118,8 +128,10 @@ pub(super) fn parts<'r, 'a>(
             if says || record.content.is_some_and(|content| !content.is_empty()) {
                 emit(0, What::Unknown(Unknown::Record));
             }
+            return true;
         }
     }
+    false
 }
 
 /// Whether what was found in a damaged record before the damage is enough to show it.
@@ -188,27 +200,31 @@ fn said<'a>(text: Value<'a>, role: Role, index: usize, emit: &mut impl FnMut(usi
     }
 }
 
-fn system<'a>(record: &Record<'a>, emit: &mut impl FnMut(usize, What<'a>)) {
+fn system<'a>(record: &Record<'a>, emit: &mut impl FnMut(usize, What<'a>)) -> Unplaced {
     let content = record.content.filter(|content| !content.is_empty());
     match (kinds::system(record.subtype), content) {
-        (SystemKind::Bookkeeping, _) | (SystemKind::Content | SystemKind::Unknown, None) => {}
+        (SystemKind::Unknown, None) => return true,
+        (SystemKind::Bookkeeping, _) | (SystemKind::Content, None) => {}
         (SystemKind::ApiError, _) => emit(0, What::ApiError),
         (SystemKind::Compaction, _) => emit(0, What::Compaction),
         (SystemKind::Content, Some(content)) if content.literal().is_some() => said(content, Role::System, 0, emit),
         (SystemKind::Content | SystemKind::Unknown, Some(_)) => emit(0, What::Unknown(Unknown::System)),
     }
+    false
 }
 
-fn attachment<'a>(record: &Record<'a>, emit: &mut impl FnMut(usize, What<'a>)) {
-    let Some(attachment) = record.attachment else { return };
+fn attachment<'a>(record: &Record<'a>, emit: &mut impl FnMut(usize, What<'a>)) -> Unplaced {
+    let Some(attachment) = record.attachment else { return true };
     match kinds::attachment(attachment.get("type")) {
         AttachmentKind::Queued => queued(attachment, emit),
         AttachmentKind::Hook => emit(0, What::Hook(attachment)),
         AttachmentKind::File => emit(0, What::File(attachment)),
         AttachmentKind::Task => emit(0, What::Task(attachment)),
         AttachmentKind::Mailbox => emit(0, What::Mailbox(attachment)),
-        AttachmentKind::Bookkeeping | AttachmentKind::Unknown => {}
+        AttachmentKind::Bookkeeping => {}
+        AttachmentKind::Unknown => return true,
     }
+    false
 }
 
 /// What was typed while the assistant worked is the human's, what was notified is the harness's.
