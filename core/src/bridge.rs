@@ -39,6 +39,7 @@ mod demo;
 mod exchange;
 mod ops;
 mod sessions;
+mod store;
 mod streams;
 mod watch;
 mod whole_entry;
@@ -49,6 +50,7 @@ use self::demo::DemoPane;
 use self::exchange::Exchange;
 use self::ops::{Ops, Owner};
 use self::sessions::Sessions;
+use self::store::IndexStore;
 use self::streams::Streams;
 use self::whole_entry::WholeEntries;
 use crate::config::Config;
@@ -79,6 +81,7 @@ pub struct Bridge {
     sessions: Sessions,
     streams: Streams,
     whole_entries: WholeEntries,
+    store: IndexStore,
     demo: DemoPane,
     /// Clients for which something may have changed.
     dirty: BTreeSet<ExId>,
@@ -106,6 +109,7 @@ impl Bridge {
     /// A bridge that has seen nothing yet.
     #[must_use]
     pub fn new(config: Config) -> Self {
+        let store = IndexStore::new(&config.state_dir);
         Self {
             config,
             now: Now::default(),
@@ -121,6 +125,7 @@ impl Bridge {
             sessions: Sessions::default(),
             streams: Streams::default(),
             whole_entries: WholeEntries::default(),
+            store,
             demo: DemoPane::default(),
             dirty: BTreeSet::new(),
             paused: BTreeSet::new(),
@@ -242,6 +247,10 @@ impl Bridge {
                     listing.census.handle_outcome(now, tag, outcome);
                     return self.run_listing();
                 }
+            }
+            Owner::Store => {
+                self.store.handle_outcome(now, tag, outcome);
+                return self.ops.issue_all(Owner::Store, &mut self.store, &mut self.outputs);
             }
             Owner::Demo => return self.demo_outcome(tag, outcome),
             Owner::Nobody => {}

@@ -264,6 +264,18 @@ pub enum Op {
         /// Its whole new content.
         bytes: Bytes,
     },
+    /// Read a whole file of our own state. Answer: [`Outcome::Bytes`]; a larger file is [`FailureKind::TooLarge`].
+    Load {
+        /// The file.
+        path: String,
+        /// Bytes at most.
+        cap: usize,
+    },
+    /// Remove a file of our own state. Answer: [`Outcome::Done`].
+    Remove {
+        /// The file.
+        path: String,
+    },
     /// Append to a file of our own state, mode 0600, made if missing. Answer: [`Outcome::Done`].
     Append {
         /// The file.

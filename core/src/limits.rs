@@ -69,6 +69,21 @@ pub const RING_BYTES: usize = 1024 * 1024;
 /// Files that were seen rewritten and are not followed any more, of which the count is remembered.
 pub const MAX_REMEMBERED_REWRITES: usize = 1_024;
 
+/// Bytes of one saved index. A larger one is not saved: such a file is counted again.
+pub const SAVED_INDEX_BYTES: usize = 1024 * 1024;
+
+/// Indexes that are kept in the state directory, the newest ones.
+pub const MAX_SAVED_INDEXES: usize = 256;
+
+/// Bytes that they may take together.
+pub const MAX_SAVED_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Files that are smaller are counted faster than an index of them is loaded.
+pub const SAVED_FROM_BYTES: u64 = 1024 * 1024;
+
+/// A watched file is saved again when it grew by this much.
+pub const SAVED_EVERY_BYTES: u64 = 16 * 1024 * 1024;
+
 /// Clients that are served in one call before the core yields with [`Why::More`](crate::io::Why::More).
 pub const CLIENTS_PER_CALL: usize = 64;
 

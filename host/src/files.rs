@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -117,6 +117,27 @@ impl Files {
     /// [`Op::Write`](panewire_core::io::Op::Write)
     pub fn write(&self, path: &str, bytes: &[u8]) -> Answer {
         done(replace(Path::new(path), bytes))
+    }
+
+    /// [`Op::Load`](panewire_core::io::Op::Load)
+    pub fn load(&self, path: &str, cap: usize) -> Answer {
+        let file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) => return error.into(),
+        };
+        let mut buffer = Vec::new();
+        match (&file).take((cap as u64).saturating_add(1)).read_to_end(&mut buffer) {
+            Ok(length) if length > cap => {
+                Answer::Failed(FailureKind::TooLarge, format!("{path} is larger than {cap} bytes"))
+            }
+            Ok(length) => bytes(&file, Piece::new(buffer, length)),
+            Err(error) => error.into(),
+        }
+    }
+
+    /// [`Op::Remove`](panewire_core::io::Op::Remove)
+    pub fn remove(&self, path: &str) -> Answer {
+        done(fs::remove_file(path))
     }
 
     /// [`Op::Append`](panewire_core::io::Op::Append)

@@ -46,6 +46,8 @@ impl Performer {
             Op::CloseFile { handle } => self.files.close(*handle),
             Op::List { path, max_names } => self.files.list(path, *max_names),
             Op::Write { path, bytes } => self.files.write(path, bytes),
+            Op::Load { path, cap } => self.files.load(path, *cap),
+            Op::Remove { path } => self.files.remove(path),
             Op::Append { path, bytes } => self.files.append(path, bytes),
             Op::Run { argv, within, output_cap } => process::run(argv, *output_cap, *within, limit),
             Op::Call { socket, line, within, answer_cap } => unix::call(socket, line, *answer_cap, *within, limit),

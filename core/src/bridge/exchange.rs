@@ -143,6 +143,9 @@ impl Bridge {
             }
             self.forget(ex);
         }
+        for no in self.streams.numbers() {
+            self.save_index(no, true);
+        }
     }
 
     /// Finds out what a pane shows, for one more who asks.

@@ -22,6 +22,8 @@ pub(crate) enum Owner {
     WholeEntry(ExId),
     /// The listing of panes.
     Census,
+    /// The saved indexes.
+    Store,
     /// The demo conversation.
     Demo,
     /// Nobody: the answer does not matter.

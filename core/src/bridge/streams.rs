@@ -2,10 +2,12 @@
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
+use alloc::vec::Vec;
 
+use super::store;
 use crate::agent::AgentKind;
 use crate::config::Config;
-use crate::limits::{MAX_REMEMBERED_REWRITES, RING_BYTES};
+use crate::limits::{MAX_REMEMBERED_REWRITES, RING_BYTES, SAVED_EVERY_BYTES};
 use crate::source::follow::{Follower, Source};
 use crate::source::ring::Ring;
 
@@ -14,6 +16,23 @@ use crate::source::ring::Ring;
 pub(crate) struct Stream {
     pub(crate) follower: Follower,
     pub(crate) ring: Ring,
+    /// Up to where its index is saved.
+    pub(crate) saved_to: u64,
+}
+
+impl Stream {
+    /// The index to save, and where to. While the file is watched only now and then, finally whatever is new.
+    pub(crate) fn take_saved(&mut self, finally: bool) -> Option<(String, Vec<u8>)> {
+        let scanned = self.follower.index().scanned();
+        let saved_to = self.saved_to.max(self.follower.restored_to());
+        let step = if finally || saved_to == 0 { 1 } else { SAVED_EVERY_BYTES };
+        if scanned < saved_to.saturating_add(step) {
+            return None;
+        }
+        let bytes = self.follower.saved()?;
+        self.saved_to = scanned;
+        Some((self.follower.index_path().into(), bytes))
+    }
 }
 
 /// All of them.
@@ -33,10 +52,11 @@ impl Streams {
             return (no, true);
         }
         let rewrites = self.rewrites.get(&source.path).copied().unwrap_or(0);
-        let mut follower = Follower::new(source, kind.reader(), config.limits.line_bytes, rewrites);
+        let index_path = store::path_of(&config.state_dir, &source.path);
+        let mut follower = Follower::new(source, kind.reader(), config.limits.line_bytes, index_path, rewrites);
         follower.begin();
         self.last = self.last.saturating_add(1);
-        self.streams.insert(self.last, Stream { follower, ring: Ring::new(RING_BYTES) });
+        self.streams.insert(self.last, Stream { follower, ring: Ring::new(RING_BYTES), saved_to: 0 });
         (self.last, false)
     }
 
@@ -51,6 +71,11 @@ impl Streams {
 
     pub(crate) fn stream_mut(&mut self, no: u64) -> Option<&mut Stream> {
         self.streams.get_mut(&no)
+    }
+
+    /// Every stream.
+    pub(crate) fn numbers(&self) -> Vec<u64> {
+        self.streams.keys().copied().collect()
     }
 
     /// Takes a stream out, remembering how often it was rewritten.

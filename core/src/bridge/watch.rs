@@ -64,7 +64,7 @@ impl Bridge {
 
     /// Goes on with a stream: hands over its operations and acts on what it tells.
     pub(super) fn run_stream(&mut self, no: u64) {
-        let Some(Stream { follower, ring }) = self.streams.stream_mut(no) else { return };
+        let Some(Stream { follower, ring, saved_to }) = self.streams.stream_mut(no) else { return };
         self.ops.issue_all(Owner::Stream(no), follower, &mut self.outputs);
         let mut news = News::default();
         while let Some(event) = follower.poll_event() {
@@ -77,6 +77,7 @@ impl Bridge {
                 }
                 Event::Rewritten => {
                     ring.clear();
+                    *saved_to = 0;
                     news.rewritten = true;
                 }
                 Event::Failed(text) => {
@@ -102,6 +103,9 @@ impl Bridge {
         }
         if news.ready || news.looked {
             self.dirty.extend(self.whole_entries.of(no));
+        }
+        if news.looked {
+            self.save_index(no, false);
         }
         if news.looked && !self.unproven.is_empty() {
             let proven: Vec<ExId> =
@@ -162,6 +166,7 @@ impl Bridge {
         if self.is_used(no) {
             return;
         }
+        self.save_index(no, true);
         self.ops.cancel(Owner::Stream(no), &mut self.outputs);
         if let Some(mut stream) = self.streams.remove(no) {
             stream.follower.close();
@@ -179,6 +184,14 @@ impl Bridge {
         session.resolved = resolved;
         if let Some(stream) = self.streams.stream_mut(session.stream) {
             stream.follower.relocate(source);
+        }
+    }
+
+    /// Saves the index of a stream, if there is something new in it.
+    pub(super) fn save_index(&mut self, no: u64, finally: bool) {
+        if let Some((path, bytes)) = self.streams.stream_mut(no).and_then(|stream| stream.take_saved(finally)) {
+            self.store.save(path, bytes);
+            self.ops.issue_all(Owner::Store, &mut self.store, &mut self.outputs);
         }
     }
 

@@ -1,7 +1,7 @@
 //! The follower of one stream: opens its file, counts what is there, reads what comes, and sees when it was rewritten.
 //!
 //! ```text
-//!              begin                     counted to the end
+//!         begin (load index)             counted to the end
 //!   New ─────────────────▶ Counting ─────────────────────────▶ Live ──┐ poll: stat, read what is new
 //!    │ first open or read     ▲  │ file missing: nothing yet   ▲ │ ◀──┘
 //!    ▼ fails                  │  └─────────────────────────────┘ │
@@ -22,12 +22,13 @@ use crate::agent::{Caps, Line, Reader};
 use crate::entry::Entry;
 use crate::ids::{Handle, Seq};
 use crate::io::{Facts, Failure, FailureKind, FileIdentity, FileKind, FileTime, Op, Outcome};
-use crate::limits::{MAX_READ_BYTES, OVERLAP_BYTES, PAGE_READ_BYTES};
+use crate::limits::{MAX_READ_BYTES, OVERLAP_BYTES, PAGE_READ_BYTES, SAVED_INDEX_BYTES};
 use crate::machine::{Asks, Machine, Tag};
 use crate::source::generation;
 use crate::source::index::SeqIndex;
 use crate::source::lines::LineSplitter;
 use crate::source::records;
+use crate::source::saved::SavedIndex;
 use crate::time::Now;
 
 /// Where a stream's bytes are.
@@ -61,6 +62,11 @@ pub struct Follower {
     source: Source,
     reader: Box<dyn Reader>,
     line_bytes: usize,
+    /// Where its index is saved.
+    index_path: String,
+    /// The saved index, until the file was found to be the one it was made of.
+    saved: Option<Box<SavedIndex>>,
+    restored_to: u64,
     phase: Phase,
     asks: Asks,
     pending: Option<(Tag, Pending)>,
@@ -92,7 +98,12 @@ enum Phase {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pending {
+    /// The saved index.
+    Load,
     Open,
+    /// The first bytes that the saved index knows, then the last ones.
+    KnownHead,
+    KnownTail,
     Stat,
     /// New bytes, behind what is left of the overlap.
     Read(Compared),
@@ -114,13 +125,17 @@ struct OpenFile {
 }
 
 impl Follower {
-    /// A follower that has done nothing yet; `rewrites` is how often this file was seen rewritten before.
+    /// A follower that has done nothing yet. Its index may be saved at `index_path`; `rewrites` is how often this file
+    /// was seen rewritten before, as far as is known without that.
     #[must_use]
-    pub fn new(source: Source, reader: Box<dyn Reader>, line_bytes: usize, rewrites: u32) -> Self {
+    pub fn new(source: Source, reader: Box<dyn Reader>, line_bytes: usize, index_path: String, rewrites: u32) -> Self {
         Self {
             source,
             reader,
             line_bytes,
+            index_path,
+            saved: None,
+            restored_to: 0,
             phase: Phase::New,
             asks: Asks::default(),
             pending: None,
@@ -143,7 +158,8 @@ impl Follower {
         if self.phase == Phase::New {
             self.phase = Phase::Counting;
             self.begun = 1;
-            self.ask_open();
+            let path = self.index_path.clone();
+            self.ask(Pending::Load, Op::Load { path, cap: SAVED_INDEX_BYTES });
         }
     }
 
@@ -256,11 +272,18 @@ impl Follower {
 
     fn opened(&mut self, handle: Handle, facts: Facts) {
         self.file = Some(OpenFile { handle, identity: facts.identity, modified: facts.modified });
-        self.ask_read(0);
+        match &self.saved {
+            Some(saved) if saved.index.scanned() <= facts.size => {
+                let len = saved.head.len;
+                self.ask_bytes(Pending::KnownHead, 0, len);
+            }
+            _ => self.count_anew(),
+        }
     }
 
     fn open_failed(&mut self, failure: Failure<'_>) {
         if failure.kind == FailureKind::NotFound {
+            self.saved = None;
             self.finish_pass();
         } else {
             self.failed(failure);
@@ -388,6 +411,7 @@ impl Follower {
         self.rewrites = self.rewrites.saturating_add(1);
         self.lines = LineSplitter::new(0, self.line_bytes);
         self.index = SeqIndex::default();
+        self.restored_to = 0;
         self.head.clear();
         self.overlap.clear();
         self.phase = Phase::Counting;
@@ -442,7 +466,10 @@ impl Machine for Follower {
         };
         self.pending = None;
         match (pending, outcome) {
+            (Pending::Load, outcome) => self.loaded(outcome),
             (Pending::Open, Outcome::Opened { handle, facts }) => self.opened(handle, facts),
+            (Pending::KnownHead, Outcome::Bytes { bytes, .. }) => self.head_known(bytes),
+            (Pending::KnownTail, Outcome::Bytes { bytes, .. }) => self.tail_known(bytes),
             (Pending::Open, Outcome::Failed(failure)) => self.open_failed(failure),
             (Pending::Stat, outcome) => self.stat_answered(outcome),
             (Pending::Read(compared), Outcome::Bytes { bytes, size_now }) => {
@@ -491,5 +518,6 @@ fn remember_last(overlap: &mut Vec<u8>, new: &[u8]) {
     overlap.extend_from_slice(new);
 }
 
+mod restore;
 #[cfg(test)]
 mod tests;

@@ -15,14 +15,24 @@ pub struct Checkpoint {
 }
 
 /// Checkpoints every 64 KiB and the number of entries so far: 16 bytes for each 64 KiB of file.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SeqIndex {
     checkpoints: Vec<Checkpoint>,
     total: u64,
     scanned: u64,
 }
 
+impl Checkpoint {
+    /// The beginning of a file.
+    pub const START: Self = Self { offset: 0, entries_before: 0 };
+}
+
 impl SeqIndex {
+    /// An index that was saved.
+    pub(super) const fn restored(checkpoints: Vec<Checkpoint>, total: u64, scanned: u64) -> Self {
+        Self { checkpoints, total, scanned }
+    }
+
     /// Notes a line that begins at `start` and holds `entries` entries. Lines come in order.
     pub fn push(&mut self, start: u64, entries: u64) {
         if start >= self.last().offset.saturating_add(CHECKPOINT_BYTES) {
@@ -52,15 +62,19 @@ impl SeqIndex {
     #[must_use]
     pub fn before(&self, seq: Seq) -> Checkpoint {
         let behind = self.checkpoints.partition_point(|point| point.entries_before < seq.get());
-        behind.checked_sub(1).and_then(|at| self.checkpoints.get(at)).copied().unwrap_or(START)
+        behind.checked_sub(1).and_then(|at| self.checkpoints.get(at)).copied().unwrap_or(Checkpoint::START)
+    }
+
+    /// The checkpoints, in order.
+    #[must_use]
+    pub fn checkpoints(&self) -> &[Checkpoint] {
+        &self.checkpoints
     }
 
     fn last(&self) -> Checkpoint {
-        self.checkpoints.last().copied().unwrap_or(START)
+        self.checkpoints.last().copied().unwrap_or(Checkpoint::START)
     }
 }
-
-const START: Checkpoint = Checkpoint { offset: 0, entries_before: 0 };
 
 #[cfg(test)]
 mod tests {

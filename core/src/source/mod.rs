@@ -8,3 +8,4 @@ pub mod lines;
 pub mod page;
 pub mod records;
 pub mod ring;
+pub mod saved;

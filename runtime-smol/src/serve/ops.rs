@@ -215,7 +215,7 @@ const fn read_handle(op: &Op) -> Option<Handle> {
 
 const fn lane_of(op: &Op) -> usize {
     match op {
-        Op::Write { .. } | Op::Append { .. } => 1,
+        Op::Write { .. } | Op::Append { .. } | Op::Load { .. } | Op::Remove { .. } => 1,
         Op::Run { .. } | Op::Call { .. } => 2,
         _ => 0,
     }

@@ -31,6 +31,10 @@ pub enum OpKind {
     Write,
     /// [`Op::Append`]
     Append,
+    /// [`Op::Load`]
+    Load,
+    /// [`Op::Remove`]
+    Remove,
 }
 
 /// One operation that the core asked for.
@@ -226,6 +230,8 @@ impl Disk {
             Op::List { path, .. } => (OpKind::List, path.clone(), 0, 0),
             Op::Write { path, .. } => (OpKind::Write, path.clone(), 0, 0),
             Op::Append { path, .. } => (OpKind::Append, path.clone(), 0, 0),
+            Op::Load { path, .. } => (OpKind::Load, path.clone(), 0, 0),
+            Op::Remove { path } => (OpKind::Remove, path.clone(), 0, 0),
             Op::CloseFile { handle } => {
                 self.close(*handle);
                 return Some(Performed { reply: Reply::Done, after: Duration::ZERO });
@@ -257,6 +263,11 @@ impl Disk {
                 self.replace(path, bytes);
                 Ok(Reply::Done)
             }
+            Op::Load { path, cap } => self.load(path, *cap),
+            Op::Remove { path } => {
+                self.delete(path);
+                Ok(Reply::Done)
+            }
             Op::Append { path, bytes } => {
                 self.append(path, bytes);
                 Ok(Reply::Done)
@@ -281,6 +292,15 @@ impl Disk {
         let handle = Handle(self.next_handle);
         self.handles.insert(handle, Opened { inode: facts.identity.inode, path: path.into() });
         Ok(Reply::Opened(handle, facts))
+    }
+
+    fn load(&self, path: &str, cap: usize) -> Result<Reply, FailureKind> {
+        let inode = self.tree.inode(path)?;
+        let content = self.tree.file(inode).map_or(&[][..], |file| &file.bytes);
+        if content.len() > cap {
+            return Err(FailureKind::TooLarge);
+        }
+        Ok(Reply::Bytes(Bytes::copy_from_slice(content), content.len() as u64))
     }
 
     fn read(&self, handle: Handle, offset: u64, len: usize) -> Result<Reply, FailureKind> {

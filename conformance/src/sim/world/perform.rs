@@ -137,7 +137,11 @@ fn check_bounds(op: &Op) -> Result<(), String> {
     let absolute = |path: &str| path.starts_with('/') && !path.split('/').any(|part| part == "..");
     let fine = match op {
         Op::Open { path, under } => absolute(path) && under.as_deref().is_none_or(absolute),
-        Op::Stat { path } | Op::Write { path, .. } | Op::Append { path, .. } => absolute(path),
+        Op::Stat { path }
+        | Op::Write { path, .. }
+        | Op::Append { path, .. }
+        | Op::Load { path, .. }
+        | Op::Remove { path } => absolute(path),
         Op::List { path, max_names } => absolute(path) && *max_names > 0,
         Op::Read { len, .. } => (1..=MAX_READ_BYTES).contains(len),
         Op::Run { argv, within, output_cap } => !argv.is_empty() && *within <= HERDR_BUDGET && *output_cap > 0,

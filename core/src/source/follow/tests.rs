@@ -14,11 +14,13 @@ struct Disk {
     file: Option<(u64, Vec<u8>, i64)>,
     asked: Vec<&'static str>,
     failing: bool,
+    /// The saved index.
+    saved: Option<Vec<u8>>,
 }
 
 impl Disk {
     fn with(bytes: &[u8]) -> Self {
-        Self { file: Some((1, bytes.to_vec(), 0)), asked: vec![], failing: false }
+        Self { file: Some((1, bytes.to_vec(), 0)), asked: vec![], failing: false, saved: None }
     }
 
     fn append(&mut self, bytes: &[u8]) {
@@ -51,6 +53,11 @@ impl Disk {
                         .facts()
                         .map_or(missing, |facts| Outcome::Opened { handle: Handle(facts.identity.inode), facts });
                     follower.handle_outcome(now, tag, outcome);
+                }
+                Op::Load { .. } => {
+                    let saved = self.saved.as_ref();
+                    let outcome = saved.map(|bytes| Outcome::Bytes { bytes, size_now: bytes.len() as u64 });
+                    follower.handle_outcome(now, tag, outcome.unwrap_or(missing));
                 }
                 Op::Stat { .. } => {
                     self.asked.push("stat");
@@ -90,7 +97,7 @@ impl Disk {
 
 fn follower() -> Follower {
     let source = Source { path: String::from("/p/s.jsonl"), under: String::from("/p") };
-    let mut follower = Follower::new(source, AgentKind::Claude.reader(), 1 << 20, 0);
+    let mut follower = Follower::new(source, AgentKind::Claude.reader(), 1 << 20, String::from("/state/i"), 0);
     follower.begin();
     follower
 }
@@ -119,7 +126,7 @@ fn what_is_there_is_counted_and_what_comes_is_told() {
 
 #[test]
 fn a_file_that_is_not_there_yet_is_empty_until_it_comes() {
-    let mut disk = Disk { file: None, asked: vec![], failing: false };
+    let mut disk = Disk { file: None, asked: vec![], failing: false, saved: None };
     let mut follower = follower();
     assert_eq!(disk.settle(&mut follower), ["ready"]);
     assert!(disk.poll(&mut follower).is_empty());
@@ -224,8 +231,81 @@ fn after_a_pause_it_catches_up_without_telling_each_entry() {
 fn an_answer_that_came_too_late_leaves_no_file_open() {
     let mut follower = follower();
     let (tag, _) = follower.poll_op().unwrap();
+    let missing = Failure { kind: FailureKind::NotFound, text: "no such file" };
+    follower.handle_outcome(Now::default(), tag, Outcome::Failed(missing));
+    let (tag, _) = follower.poll_op().unwrap();
     follower.close();
     let facts = Disk::with(b"").facts().unwrap();
     follower.handle_outcome(Now::default(), tag, Outcome::Opened { handle: Handle(9), facts });
     assert_eq!(follower.poll_op().map(|(_, op)| op), Some(Op::CloseFile { handle: Handle(9) }));
+}
+
+/// A file of more than a megabyte whose lines differ.
+fn large(tag: &str) -> Vec<u8> {
+    (0..10_000).flat_map(|n| user(&alloc::format!("{tag}-{n:0>40}"))).collect()
+}
+
+#[test]
+fn a_saved_index_spares_the_count_and_a_grown_file_is_read_from_there() {
+    let mut disk = Disk::with(&large("a"));
+    let mut first = follower();
+    assert_eq!(disk.settle(&mut first), ["ready"]);
+    disk.saved = first.saved();
+    disk.append(&lines(&["x", "y"]));
+    disk.asked.clear();
+    let mut second = follower();
+    assert_eq!(disk.settle(&mut second), ["ready"]);
+    assert_eq!(disk.asked, ["open", "read", "read", "read"]);
+    assert_eq!((second.index().total(), second.rewrites()), (10_002, 0));
+    assert_eq!(second.generation(), first.generation());
+    disk.append(&user("z"));
+    assert_eq!(disk.poll(&mut second), ["10003 z#0"]);
+}
+
+#[test]
+fn a_saved_index_of_another_state_is_counted_as_a_rewrite() {
+    let mut disk = Disk::with(&large("a"));
+    let mut first = follower();
+    disk.settle(&mut first);
+    disk.saved = first.saved();
+    let mut other_end = large("a");
+    let at = other_end.len() - 30;
+    other_end[at] = b'x';
+    for (name, bytes) in [("shorter", &large("a")[..900_000]), ("other head", &large("b")), ("other end", &other_end)] {
+        disk.write(1, bytes);
+        let mut second = follower();
+        disk.settle(&mut second);
+        assert_eq!(second.rewrites(), 1, "{name}");
+        assert_ne!(second.generation(), first.generation(), "{name}");
+    }
+}
+
+#[test]
+fn a_saved_index_that_is_damaged_or_of_other_rules_is_none() {
+    let mut disk = Disk::with(&large("a"));
+    let mut first = follower();
+    disk.settle(&mut first);
+    let saved = first.saved().unwrap();
+    let mut damaged = saved.clone();
+    damaged[40] ^= 1;
+    for saved in [damaged, saved[..50].to_vec(), vec![]] {
+        disk.saved = Some(saved);
+        let mut second = follower();
+        assert_eq!(disk.settle(&mut second), ["ready"]);
+        assert_eq!((second.index().total(), second.rewrites()), (10_000, 0));
+    }
+    disk.saved = Some(saved);
+    let source = Source { path: String::from("/p/s.jsonl"), under: String::from("/p") };
+    let mut other_cap = Follower::new(source, AgentKind::Claude.reader(), 1 << 19, String::from("/state/i"), 0);
+    other_cap.begin();
+    assert_eq!(disk.settle(&mut other_cap), ["ready"]);
+    assert_eq!((other_cap.index().total(), other_cap.rewrites()), (10_000, 0));
+}
+
+#[test]
+fn a_small_file_is_not_saved() {
+    let mut disk = Disk::with(&lines(&["a"]));
+    let mut follower = follower();
+    disk.settle(&mut follower);
+    assert_eq!(follower.saved(), None);
 }
