@@ -28,6 +28,10 @@ impl LoadOlder {
             before_seq: Option<i64>,
             limit: Option<i64>,
         }
+        // The fields of a structure may stand in a list too; a frame is an object.
+        if !text.trim_ascii_start().starts_with('{') {
+            return Err(Unrecognized);
+        }
         let wire: Wire<'_> = serde_json::from_str(text).map_err(|_| Unrecognized)?;
         if wire.r#type != "load_older" {
             return Err(Unrecognized);
@@ -100,6 +104,8 @@ mod tests {
             "{\"type\":\"load_older\",\"before_seq\":8.5}",
             "{\"type\":\"load_older\",\"before_seq\":8} x",
             "{\"type\":7}",
+            "[\"load_older\",8,1]",
+            " [\"load_older\"]",
         ] {
             assert_eq!(LoadOlder::parse(text), Err(Unrecognized), "{text}");
         }
