@@ -50,9 +50,10 @@ impl Presented<'_> {
 }
 
 fn bearer<'a>(request: &Request<'a>) -> Option<Presented<'a>> {
-    const SCHEME: &[u8] = b"Bearer ";
+    const SCHEME: &[u8] = b"Bearer";
     let value = header(request, "authorization")?;
-    let (scheme, token) = value.split_at_checked(SCHEME.len())?;
+    // Blanks at the end of a header are cut off on the way: a scheme may stand alone.
+    let (scheme, token) = value.split_at(value.iter().position(|byte| *byte == b' ').unwrap_or(value.len()));
     scheme.eq_ignore_ascii_case(SCHEME).then_some(Presented(token))
 }
 
@@ -93,6 +94,7 @@ mod tests {
         assert!(!passes("/info?token=sesame-opens", &[WRONG]));
         assert!(!passes("/info?token=sesame-opens", &[("authorization", b"Bearer \xff")]));
         assert!(!passes("/info?token=sesame-opens", &[("authorization", b"Bearer ")]));
+        assert!(!passes("/info?token=sesame-opens", &[("authorization", b"bearer")]));
         assert!(passes("/info?token=nope", &[RIGHT]));
     }
 
