@@ -196,7 +196,8 @@ impl Locate {
         let Some(cwd) = &self.cwd else { return Vec::new() };
         let mut names = alloc::vec![directory_by_contract(cwd), directory_by_agent(cwd)];
         names.dedup();
-        names.retain(|name| name.len() <= limits::MAX_NAME_BYTES);
+        // What no name on a disk can be is not asked for.
+        names.retain(|name| name.len() <= limits::MAX_NAME_BYTES && !name.contains('\0'));
         names.into_iter().map(|name| format!("{}/{name}", self.root)).collect()
     }
 

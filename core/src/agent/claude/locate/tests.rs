@@ -233,3 +233,12 @@ fn a_directory_with_a_name_too_long_for_a_disk_is_found_by_its_id_alone() {
         .filter_map(|op| if let Op::Stat { path } | Op::List { path, .. } = op { Some(path) } else { None });
     assert!(asked.flat_map(|path| path.split('/')).all(|name| name.len() <= limits::MAX_NAME_BYTES));
 }
+
+#[test]
+fn a_directory_that_no_disk_can_name_is_not_asked_for() {
+    let mut world = World::new();
+    let by_contract = format!("{ROOT}/{}", directory_by_contract("/w\0x"));
+    assert_eq!(locate(&mut world, Some("/w\0x"), None), Err(LocateError::NoFile));
+    let asked = |op: &Op| matches!(op, Op::List { path, .. } if *path == by_contract);
+    assert!(!world.log.is_empty() && !world.log.iter().any(asked));
+}
