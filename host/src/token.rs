@@ -1,5 +1,7 @@
 //! The token that opens the door.
 
+use std::env;
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read as _};
@@ -41,6 +43,14 @@ pub fn find(state_dir: &Path) -> io::Result<Option<String>> {
     }
 }
 
+/// The token of the environment, if [`VARIABLE`] is set and not empty.
+///
+/// # Errors
+/// That it holds nothing that could be a token.
+pub fn from_environment() -> io::Result<Option<String>> {
+    from_variable(env::var_os(VARIABLE))
+}
+
 /// Makes a new token and forgets the old one.
 ///
 /// # Errors
@@ -65,6 +75,15 @@ pub fn random() -> io::Result<String> {
     Ok(token)
 }
 
+fn from_variable(value: Option<OsString>) -> io::Result<Option<String>> {
+    let Some(value) = value.filter(|value| !value.is_empty()) else {
+        return Ok(None);
+    };
+    let nothing = || io::Error::new(io::ErrorKind::InvalidData, format!("{VARIABLE} holds no token"));
+    let token = value.to_str().and_then(token_in).ok_or_else(nothing)?;
+    Ok(Some(token.to_owned()))
+}
+
 fn read(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     let file = File::open(path)?;
@@ -73,11 +92,15 @@ fn read(path: &Path) -> io::Result<String> {
         fs::set_permissions(path, Permissions::from_mode(0o600))?;
     }
     (&file).take(MAX_BYTES).read_to_string(&mut text)?;
+    let nothing = || io::Error::new(io::ErrorKind::InvalidData, "holds no token (panewire token --rotate makes one)");
+    Ok(token_in(&text).ok_or_else(nothing)?.to_owned())
+}
+
+/// The token in a text, without the blanks around it. What a header could not carry is none.
+fn token_in(text: &str) -> Option<&str> {
     let token = text.trim();
-    if token.is_empty() || token.chars().any(|character| character.is_whitespace() || character.is_control()) {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "holds no token (panewire token --rotate makes one)"));
-    }
-    Ok(token.to_owned())
+    let fits = !token.is_empty() && !token.chars().any(|character| character.is_whitespace() || character.is_control());
+    fits.then_some(token)
 }
 
 #[cfg(test)]
@@ -122,6 +145,17 @@ mod tests {
             let error = load(directory.path()).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::InvalidData);
             assert!(error.to_string().ends_with("token: holds no token (panewire token --rotate makes one)"));
+        }
+    }
+
+    #[test]
+    fn a_variable_is_held_to_the_rules_of_the_file() {
+        let token = |text: &str| from_variable(Some(text.into())).map_err(|error| error.to_string());
+        assert_eq!(from_variable(None).unwrap(), None);
+        assert_eq!(token(""), Ok(None));
+        assert_eq!(token(" my-own\n"), Ok(Some("my-own".into())));
+        for nothing in [" ", "\n", "two words", "a\u{7}b"] {
+            assert_eq!(token(nothing), Err("PANEWIRE_TOKEN holds no token".into()), "{nothing:?}");
         }
     }
 }

@@ -2,15 +2,17 @@
 
 mod daemon;
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::{Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::time::{Duration, Instant};
 
 use daemon::Machine;
 use panewire_conformance::herdr::{Desk, Failing, Mode, Pane};
 use panewire_conformance::sim::scene::{CWD, NEXT_SESSION, PANE, SESSION};
 use panewire_conformance::sim::{Frames as _, Scene, Transcript};
-use rustix::process::Signal;
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, test_kill_process};
 
 fn desk() -> Desk {
     Desk { panes: vec![Pane::claude(PANE, CWD).with_session(SESSION)], ..Desk::default() }
@@ -243,6 +245,30 @@ fn a_signal_closes_every_socket_with_1000_and_exits_0() {
 }
 
 #[test]
+fn a_signal_ends_programs_that_were_started() {
+    let (machine, _) = machine(1);
+    let (program, started) = (machine.path("wedged-herdr"), machine.path("started"));
+    let script = format!("#!/bin/sh\necho $$ >> '{}'\nexec sleep 1000\n", started.display());
+    fs::write(&program, script).unwrap();
+    fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
+    let daemon = machine.start(&["--herdr", "cli", "--herdr-bin", program.to_str().unwrap()]);
+    // The daemon asks for the panes it can name as soon as it runs.
+    let begun = Instant::now();
+    let pid = loop {
+        assert!(begun.elapsed() < daemon::BOUND, "herdr was not asked");
+        let text = fs::read_to_string(&started).unwrap_or_default();
+        match text.lines().next().map(str::parse).filter(|_| text.ends_with('\n')) {
+            Some(pid) => break Pid::from_raw(pid.unwrap()).unwrap(),
+            None => std::thread::yield_now(),
+        }
+    };
+    assert_eq!(test_kill_process(pid), Ok(()));
+    daemon.signal(Signal::TERM);
+    assert_eq!(daemon.wait(), Some(0));
+    assert_eq!(test_kill_process(pid), Err(Errno::SRCH));
+}
+
+#[test]
 fn without_herdr_sessions_are_panes() {
     let (machine, _) = machine(2);
     let daemon = machine.start(&["--herdr", "none"]);
@@ -255,7 +281,6 @@ fn without_herdr_sessions_are_panes() {
 
 #[test]
 fn the_token_is_made_once_kept_private_and_overridden_by_the_environment() {
-    use std::os::unix::fs::PermissionsExt as _;
     let (machine, _) = machine(1);
     let first = machine.start(&[]).token.clone();
     assert!(first.len() >= 32);

@@ -1,6 +1,5 @@
 //! `panewire tail`
 
-use std::env;
 use std::io::{self, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
@@ -33,11 +32,9 @@ pub(crate) fn run(url: Option<&str>, pane: &str, places: &Places) -> Result<(), 
     let target = Target::parse(&url)?;
     let secret = match &target.token {
         Some(_) => None,
-        None => match env::var(token::VARIABLE).ok().filter(|secret| !secret.is_empty()) {
-            Some(secret) => Some(secret),
-            None => token::find(&surroundings.state_dir)
-                .map_err(|error| Problem::new(format_args!("cannot use the token: {error}")))?,
-        },
+        None => token::from_environment()
+            .and_then(|secret| secret.map_or_else(|| token::find(&surroundings.state_dir), |secret| Ok(Some(secret))))
+            .map_err(|error| Problem::new(format_args!("cannot use the token: {error}")))?,
     };
     let mut socket = connect(&target, pane, secret.as_deref())?;
     let mut printer = Printer { renderer: Renderer::for_stdout(), out: io::stdout().lock() };

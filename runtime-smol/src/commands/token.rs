@@ -1,6 +1,5 @@
 //! `panewire token`
 
-use std::env;
 use std::io::{self, Write as _};
 
 use panewire_host::arguments::Places;
@@ -11,7 +10,8 @@ use crate::{Problem, print};
 
 /// Prints the token that is in force, or a new one.
 pub(crate) fn run(rotate: bool, places: &Places) -> Result<(), Problem> {
-    let from_variable = env::var(token::VARIABLE).ok().filter(|secret| !secret.is_empty());
+    let unusable = |error| Problem::new(format_args!("cannot use the token: {error}"));
+    let from_variable = token::from_environment().map_err(unusable)?;
     if rotate && from_variable.is_some() {
         return Err(Problem::new("PANEWIRE_TOKEN replaces the token file: change it there"));
     }
@@ -19,8 +19,7 @@ pub(crate) fn run(rotate: bool, places: &Places) -> Result<(), Problem> {
         return print(&format!("{secret}\n"));
     }
     let state_dir = Surroundings::find(places)?.state_dir;
-    let secret = if rotate { token::rotate(&state_dir) } else { token::load(&state_dir) }
-        .map_err(|error| Problem::new(format_args!("cannot use the token: {error}")))?;
+    let secret = if rotate { token::rotate(&state_dir) } else { token::load(&state_dir) }.map_err(unusable)?;
     if rotate && let Some(holder) = lock::holder(&state_dir) {
         let _ = writeln!(
             io::stderr(),

@@ -152,7 +152,12 @@ impl Driver {
         &self.carriers
     }
 
-    /// Raised when one of them ended.
+    /// What the core waits for.
+    pub(crate) const fn ops(&self) -> &Ops {
+        &self.ops
+    }
+
+    /// Raised when an exchange or an operation ended.
     pub(crate) const fn left(&self) -> &Signal {
         &self.left
     }
@@ -188,7 +193,9 @@ impl Driver {
             if due && !ticked {
                 return Poll::Ready(Turn::Tick);
             }
-            self.ops.collect(cx);
+            if self.ops.collect(cx) {
+                self.left.raise();
+            }
             if let Some((id, answer)) = self.ops.next_answer() {
                 return Poll::Ready(Turn::Answer(id, answer));
             }

@@ -9,7 +9,6 @@ mod ops;
 mod signal;
 mod socket;
 
-use std::env;
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -75,8 +74,9 @@ async fn until_signal(mut signals: Signals, driver: &Driver, stop_accepting: imp
     signals.next().await;
     stop_accepting();
     driver.input(Input::Shutdown);
+    driver.ops().abandon();
     let all_left = async {
-        while driver.carriers().get() > 0 {
+        while driver.carriers().get() > 0 || driver.ops().is_at_work() {
             driver.left().seen().await;
         }
     };
@@ -91,12 +91,11 @@ async fn until_signal(mut signals: Signals, driver: &Driver, stop_accepting: imp
 
 /// The token, and what the first line says about where it comes from.
 fn secret(surroundings: &Surroundings) -> Result<(String, String), Problem> {
-    if let Some(secret) = env::var_os(token::VARIABLE).filter(|secret| !secret.is_empty()) {
-        let secret = secret.into_string().map_err(|_| Problem::new("PANEWIRE_TOKEN is not UTF-8"))?;
+    let unusable = |error| Problem::new(format_args!("cannot use the token: {error}"));
+    if let Some(secret) = token::from_environment().map_err(unusable)? {
         return Ok((secret, format!("token-variable {}", token::VARIABLE)));
     }
-    let secret = token::load(&surroundings.state_dir)
-        .map_err(|error| Problem::new(format_args!("cannot use the token: {error}")))?;
+    let secret = token::load(&surroundings.state_dir).map_err(unusable)?;
     Ok((secret, format!("token-file {}", token::file(&surroundings.state_dir).display())))
 }
 

@@ -87,11 +87,25 @@ impl Ops {
         }
     }
 
-    /// Takes what the pool has done, and asks to be woken when it has done more.
-    pub(crate) fn collect(&self, cx: &Context<'_>) {
+    /// Nobody waits for anything any more: programs that were started are ended, and nothing that waits is begun.
+    pub(crate) fn abandon(&self) {
+        for cancel in mem::take(&mut self.state.borrow_mut().wanted).into_values() {
+            cancel.cancel();
+        }
+    }
+
+    /// Whether the pool still writes our own state, or waits for others.
+    pub(crate) fn is_at_work(&self) -> bool {
+        let state = self.state.borrow();
+        let [_, writing, asking] = &state.lanes;
+        writing.room < WRITING || asking.room < ASKING
+    }
+
+    /// Takes what the pool has done, and asks to be woken when it has done more. Says whether there was anything.
+    pub(crate) fn collect(&self, cx: &Context<'_>) -> bool {
         let arrived = self.arrivals.take(cx);
         if arrived.is_empty() {
-            return;
+            return false;
         }
         let mut state = self.state.borrow_mut();
         for Arrival { lane, id, handle, answer } in arrived {
@@ -101,6 +115,7 @@ impl Ops {
             state.settle(id, handle, answer);
             self.run(&mut state, lane);
         }
+        true
     }
 
     /// Whether there is an answer.
