@@ -1,7 +1,7 @@
 //! Performs the core's operations: in place what can be done at once, on the thread pool what may block.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Waker};
@@ -87,18 +87,26 @@ impl Ops {
         }
     }
 
-    /// Nobody waits for anything any more: programs that were started are ended, and nothing that waits is begun.
+    /// Nobody waits for anything any more: programs that were started are ended, and nothing that waits is begun, except
+    /// what writes our own state.
     pub(crate) fn abandon(&self) {
-        for cancel in mem::take(&mut self.state.borrow_mut().wanted).into_values() {
-            cancel.cancel();
-        }
+        let mut state = self.state.borrow_mut();
+        let [_, writing, _] = &state.lanes;
+        let kept: BTreeSet<OpId> = writing.waiting.iter().map(|(id, ..)| *id).collect();
+        state.wanted.retain(|id, cancel| {
+            let keep = kept.contains(id);
+            if !keep {
+                cancel.cancel();
+            }
+            keep
+        });
     }
 
     /// Whether the pool still writes our own state, or waits for others.
     pub(crate) fn is_at_work(&self) -> bool {
         let state = self.state.borrow();
         let [_, writing, asking] = &state.lanes;
-        writing.room < WRITING || asking.room < ASKING
+        writing.room < WRITING || !writing.waiting.is_empty() || asking.room < ASKING
     }
 
     /// Takes what the pool has done, and asks to be woken when it has done more. Says whether there was anything.
@@ -346,5 +354,21 @@ mod tests {
             assert!(matches!(next(&ops).1, Answer::Done));
         }
         assert_eq!(std::fs::read(path).unwrap(), expected);
+    }
+
+    #[test]
+    fn what_waits_to_be_written_is_written_though_all_else_is_abandoned() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log").to_str().unwrap().to_owned();
+        let ops = Ops::default();
+        for id in 1..=20_u8 {
+            ops.start(OpId(id.into()), Op::Append { path: path.clone(), bytes: vec![id].into() });
+        }
+        ops.abandon();
+        block_on(poll_fn(|cx| {
+            ops.collect(cx);
+            if ops.is_at_work() { Poll::Pending } else { Poll::Ready(()) }
+        }));
+        assert_eq!(std::fs::read(path).unwrap(), (1..=20).collect::<Vec<u8>>());
     }
 }
