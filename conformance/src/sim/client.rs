@@ -271,6 +271,12 @@ impl Client {
         self.closing
     }
 
+    /// Whether it went away by itself, or its connection is over.
+    #[must_use]
+    pub fn left(&self) -> bool {
+        self.phase == Phase::Gone
+    }
+
     /// Whether the core asked not to read from it.
     #[must_use]
     pub const fn held(&self) -> bool {
