@@ -221,6 +221,9 @@ impl Bridge {
         let route = if fin == Fin::Last { self.ops.take(op) } else { self.ops.peek(op) };
         let (owner, tag) = route.unwrap_or((Owner::Nobody, Tag(0)));
         let now = self.now;
+        if let Outcome::Opened { handle, .. } = outcome {
+            self.ops.opened(owner, handle);
+        }
         match owner {
             Owner::Connect(no) => {
                 if let Some((_, resolve, _)) = self.connecting.panes.get_mut(&no) {

@@ -3,7 +3,7 @@
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
 
-use crate::ids::{ExId, OpId};
+use crate::ids::{ExId, Handle, OpId};
 use crate::io::{Op, Output};
 use crate::machine::{Machine, Tag};
 
@@ -37,6 +37,8 @@ pub(crate) struct Ops {
     routes: BTreeMap<OpId, (Owner, Tag)>,
     /// Files that are being closed: that goes on whoever loses interest.
     closing: BTreeSet<OpId>,
+    /// Files that are open, and for whom.
+    open: BTreeMap<Handle, Owner>,
 }
 
 impl Ops {
@@ -45,8 +47,9 @@ impl Ops {
         self.last = self.last.saturating_add(1);
         let id = OpId(self.last);
         self.routes.insert(id, (owner, tag));
-        if matches!(op, Op::CloseFile { .. }) {
+        if let Op::CloseFile { handle } = op {
             self.closing.insert(id);
+            self.open.remove(&handle);
         }
         out.push_back(Output::Op(id, op));
     }
@@ -69,7 +72,12 @@ impl Ops {
         self.routes.get(&id).copied()
     }
 
-    /// Gives up everything a machine asked for.
+    /// A file was opened for a machine.
+    pub(crate) fn opened(&mut self, owner: Owner, handle: Handle) {
+        self.open.insert(handle, owner);
+    }
+
+    /// Gives up everything a machine asked for, and closes what was opened for it.
     pub(crate) fn cancel(&mut self, owner: Owner, out: &mut VecDeque<Output>) {
         let ids: Vec<OpId> = self.routes.iter().filter(|(_, route)| route.0 == owner).map(|(id, _)| *id).collect();
         for id in ids {
@@ -79,6 +87,10 @@ impl Ops {
                 self.routes.remove(&id);
                 out.push_back(Output::Cancel(id));
             }
+        }
+        let open: Vec<Handle> = self.open.iter().filter(|(_, of)| **of == owner).map(|(handle, _)| *handle).collect();
+        for handle in open {
+            self.issue(Owner::Nobody, Tag(0), Op::CloseFile { handle }, out);
         }
     }
 }

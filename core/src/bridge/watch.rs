@@ -168,10 +168,7 @@ impl Bridge {
         }
         self.save_index(no, true);
         self.ops.cancel(Owner::Stream(no), &mut self.outputs);
-        if let Some(mut stream) = self.streams.remove(no) {
-            stream.follower.close();
-            self.ops.issue_all(Owner::Nobody, &mut stream.follower, &mut self.outputs);
-        }
+        self.streams.remove(no);
     }
 
     /// The session's file lies elsewhere now. If it is the same file, the stream goes on as if nothing had happened.

@@ -200,6 +200,9 @@ impl Client {
         }
         self.release_proven(now, feed, out);
         if self.stage == Stage::Opening && self.page.is_none() {
+            if self.credit <= 0 {
+                return;
+            }
             self.open(now, feed, out);
         }
         self.pump_live(now, feed, out);

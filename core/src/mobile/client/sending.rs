@@ -27,6 +27,8 @@ impl Client {
     /// `hello`, and the first page behind it: from `cursor` on, or the newest.
     fn say_hello(&mut self, now: Instant, cursor: Option<Seq>, feed: Feed<'_>, out: &mut VecDeque<Output>) {
         if let Some(from) = self.shown.replace(feed.session_id.into()) {
+            // Whatever was asked for until now was asked of the old session.
+            self.waiting.clear();
             self.send(now, frames::session_changed(self.pane.as_str(), &from, feed.session_id), out);
         }
         let total = feed.follower.index().total();
