@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use panewire_conformance::sim::scene::PANE;
-use panewire_conformance::sim::{Ask, Frames as _, Scene, Speed, TOKEN};
+use panewire_conformance::sim::{Ask, Frames as _, Scene, Speed, TOKEN, Transcript};
 use panewire_core::ids::ExId;
 use panewire_core::io::Fault;
 
@@ -187,5 +187,28 @@ fn many_clients_at_many_speeds_all_see_the_same_stream() {
     for client in clients {
         assert_eq!(scene.world.fresh(client).seqs(), expected);
     }
+    scene.world.finish();
+}
+
+#[test]
+fn a_client_that_takes_nothing_is_not_told_of_every_rewrite() {
+    let mut scene = Scene::with_entries(2);
+    let stuck = slow_client(&mut scene, Speed::Stuck);
+    burst(&mut scene, 200);
+    scene.world.advance(Duration::from_secs(1));
+    let full = scene.world.client(stuck).most_outstanding();
+    assert!(full >= WINDOW);
+    for n in 0..40 {
+        scene.world.disk.replace(&scene.path, Transcript::new("other", "/").talk(n));
+        scene.world.advance(Duration::from_millis(500));
+    }
+    assert_eq!(scene.world.client(stuck).most_outstanding(), full);
+    scene.world.set_speed(stuck, Speed::Full);
+    scene.world.advance(Duration::from_secs(1));
+    let frames = scene.world.fresh(stuck);
+    assert_eq!(
+        frames.only("session_changed").json["to"].as_str().and_then(|to| to.split_once('~')).map(|to| to.1),
+        Some("40")
+    );
     scene.world.finish();
 }

@@ -157,3 +157,21 @@ fn a_page_is_the_same_whoever_asks_and_whenever() {
     let (first, second) = (page(scene.world.fresh(one)), page(scene.world.fresh(other)));
     assert_eq!((first.len(), first), (21, second));
 }
+
+#[test]
+fn a_page_may_be_asked_for_while_the_newest_is_still_on_its_way() {
+    let mut scene = Scene::with_entries(300);
+    let slow = Speed::Slow { bytes: 4_000, every: Duration::from_millis(50) };
+    let target = format!("/agent-transcript?pane={PANE}&token={TOKEN}");
+    let client = scene.world.ask(&Ask::socket(&target).at(slow));
+    scene.world.advance(Duration::from_millis(200));
+    scene.world.load_older(client, 151, 20);
+    scene.talk(2);
+    scene.world.advance(Duration::from_secs(20));
+    let frames = scene.world.fresh(client);
+    let mut seqs = frames.seqs();
+    seqs.sort_unstable();
+    assert_eq!(seqs, (131..=302).collect::<Vec<_>>());
+    assert_eq!(frames.only("page_complete").raw, complete(151, 131, true));
+    scene.world.finish();
+}

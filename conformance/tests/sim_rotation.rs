@@ -173,3 +173,39 @@ fn a_pane_that_reports_no_session_is_found_by_its_directory_and_keeps_what_it_fo
     assert_eq!((frames.only("hello").json["session_id"].as_str(), frames.seqs()), (Some(SESSION), vec![1, 2, 3]));
     scene.world.finish();
 }
+
+#[test]
+fn what_was_asked_of_the_old_session_is_not_answered_from_the_new_one() {
+    let mut scene = Scene::with_entries(400);
+    let client = scene.watch();
+    let next = scene.next_session(300);
+    scene.world.disk.spoil_times(3, OpKind::Read, &next.path(), Effect::Slow(Duration::from_millis(1_900)));
+    scene.world.herdr.rotate(PANE, NEXT_SESSION);
+    for _ in 0..100 {
+        scene.world.advance(Duration::from_millis(100));
+        if !scene.world.client(client).received().kinds().contains(&"session_changed") {
+            scene.world.load_older(client, 100, 10);
+        }
+    }
+    let frames = scene.world.fresh(client);
+    let changed = frames.iter().position(|frame| frame.kind() == "session_changed").unwrap();
+    let (old, new) = frames.split_at(changed);
+    assert!(old.kinds().iter().filter(|kind| **kind == "page_complete").count() > 10);
+    assert_eq!((new.len(), new.seqs()), (153, (151..=300).collect::<Vec<_>>()));
+    scene.world.finish();
+}
+
+#[test]
+fn a_client_that_leaves_while_the_next_session_is_looked_at_leaves_no_file_open() {
+    for wait in (1_500..8_000).step_by(130) {
+        let mut scene = Scene::with_entries(3);
+        let client = scene.watch();
+        let next = scene.next_session(5);
+        scene.world.disk.spoil(OpKind::Open, &next.path(), Effect::Slow(Duration::from_millis(700)));
+        scene.world.disk.spoil(OpKind::Read, &next.path(), Effect::Slow(Duration::from_millis(700)));
+        scene.world.herdr.rotate(PANE, NEXT_SESSION);
+        scene.world.advance(Duration::from_millis(wait));
+        scene.world.leave(client);
+        scene.world.finish();
+    }
+}

@@ -163,6 +163,9 @@ impl Received {
     }
 }
 
+/// `hello` and `backlog_complete` behind a `session_changed`.
+const FRAMES_THAT_BELONG: usize = 2;
+
 /// One client. What it has not taken yet, it has not seen.
 #[derive(Debug)]
 pub struct Client {
@@ -179,6 +182,7 @@ pub struct Client {
     pub(super) closing: Option<(u16, &'static str)>,
     pub(super) outstanding: usize,
     most_outstanding: usize,
+    overdrawn: usize,
     queue: VecDeque<Frame>,
     partly: usize,
     head: Option<Head>,
@@ -207,6 +211,7 @@ impl Client {
             closing: None,
             outstanding: 0,
             most_outstanding: 0,
+            overdrawn: 0,
             queue: VecDeque::new(),
             partly: 0,
             head: None,
@@ -291,6 +296,18 @@ impl Client {
 
     pub(super) fn respond(&mut self, head: Head) {
         self.head = Some(head);
+    }
+
+    /// Whether its credit allows this frame: one frame may overdraw it, and the few that belong to that one may follow
+    /// (`session_changed`, `hello`, the end of a page), but no entry.
+    pub(super) fn may_be_sent(&mut self, frame: &Frame, window: usize) -> bool {
+        if self.outstanding <= window {
+            self.overdrawn = 0;
+            return true;
+        }
+        self.overdrawn += 1;
+        let is_entry = matches!(frame, Frame::Text(text) if text.starts_with(br#"{"type":"entry""#));
+        !is_entry && self.overdrawn <= FRAMES_THAT_BELONG
     }
 
     pub(super) fn push(&mut self, frame: Frame) {

@@ -4,17 +4,18 @@
 //! [`World::run`] does what is due now, [`World::advance`] goes from deadline to deadline.
 //!
 //! What is checked: outputs only for exchanges that are there and in an order that makes sense; no `Send` before
-//! `Accept`; credit (what waits for a client may exceed its window by one frame); operations within their bounds; each
+//! `Accept`; credit (one frame, and the few that belong to it, may overdraw a window); operations within their bounds; each
 //! deadline moves on once it was served; work in hand always has an operation or a deadline that brings it on; every
 //! client's frames are a [transcript stream](crate::sim::contract); and at the [end](World::finish) nothing is left open.
 
 mod perform;
+mod story;
 #[cfg(test)]
 mod tests;
 
 use core::fmt;
 use core::time::Duration;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 use panewire_core::ids::{ExId, Handle, OpId};
 use panewire_core::io::{Fault, Fin, Input, Level, Message, Output, Request, Why};
@@ -29,14 +30,14 @@ use crate::sim::disk::Disk;
 use crate::sim::herdr::Herdr;
 use crate::sim::reply::Reply;
 
+use self::story::Story;
+
 /// Outputs that one input may cause before the core must wait.
 const MAX_OUTPUTS: usize = 100_000;
 /// Inputs that one moment of virtual time may need.
 const MAX_STEPS: usize = 500_000;
 /// Ticks in a row that may leave a deadline where it was.
 const MAX_IDLE_TICKS: usize = 8;
-/// Steps of the story that a failure tells.
-const STORY: usize = 60;
 
 /// The face of the core: [`Bridge`], or something that stands in for it.
 pub trait Face {
@@ -78,7 +79,7 @@ pub struct World<F: Face = Bridge> {
     pending: BTreeSet<OpId>,
     read_turn: BTreeMap<Handle, Instant>,
     log: Vec<(Level, String)>,
-    story: VecDeque<String>,
+    story: Story,
     violations: Vec<String>,
 }
 
@@ -136,7 +137,7 @@ impl<F: Face> World<F> {
             pending: BTreeSet::new(),
             read_turn: BTreeMap::new(),
             log: Vec::new(),
-            story: VecDeque::new(),
+            story: Story::default(),
             violations: Vec::new(),
         }
     }
@@ -319,13 +320,13 @@ impl<F: Face> World<F> {
 /// How the world goes on.
 impl<F: Face> World<F> {
     fn hand(&mut self, input: Input<'_>) {
-        self.tell(|| format!("{:?} <- {input:?}", input_name(&input)));
+        self.story.input(self.clock.mono().as_millis(), &input);
         if let Err(misuse) = self.face.handle_input(self.clock.now(), input) {
             self.violate(format!("{misuse}"));
         }
         for _ in 0..MAX_OUTPUTS {
             let output = self.face.poll_output();
-            self.tell(|| format!("    -> {output:?}"));
+            self.story.output(&output);
             if let Output::Wait { until, why } = output {
                 if why == Why::More {
                     self.arrange(self.clock.mono(), Due::More);
@@ -453,31 +454,14 @@ impl<F: Face> World<F> {
         self.violations.push(what);
     }
 
-    fn tell(&mut self, step: impl FnOnce() -> String) {
-        if self.story.len() == STORY {
-            self.story.pop_front();
-        }
-        let mut step = step();
-        step.truncate(step.floor_char_boundary(240));
-        self.story.push_back(step);
-    }
-
     /// A scenario ends where a rule was broken first.
     fn judge(&self) {
         assert!(
             self.violations.is_empty(),
             "{}\nwhat happened before:\n{}",
             self.violations.join("\n"),
-            Vec::from_iter(self.story.iter().map(String::as_str)).join("\n")
+            self.story.whole()
         );
-    }
-}
-
-const fn input_name(input: &Input<'_>) -> &'static str {
-    match input {
-        Input::Tick => "tick",
-        Input::Outcome(..) => "outcome",
-        _ => "client",
     }
 }
 

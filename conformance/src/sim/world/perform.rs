@@ -91,7 +91,7 @@ impl<F: Face> World<F> {
         if client.phase != wanted {
             return Err(format!("{ex:?} is {:?} and is sent {frame:?}", client.phase));
         }
-        if !frame.is_empty() && client.outstanding > window {
+        if !frame.is_empty() && !client.may_be_sent(&frame, window) {
             return Err(format!("{} bytes wait for {ex:?}, its window is {window}", client.outstanding));
         }
         let seen = match &frame {

@@ -1,5 +1,7 @@
 //! The world itself, around cores that are small, and some that are wrong.
 
+use std::collections::VecDeque;
+
 use bytes::Bytes;
 use panewire_core::io::{CloseCode, Frame, Head, Op, Outcome};
 
