@@ -90,6 +90,9 @@ pub const CLIENTS_PER_CALL: usize = 64;
 /// Places where the next record is looked for in a torn line.
 pub const RESYNC_CANDIDATES: usize = 16;
 
+/// Bytes that are gone through in a torn line for nothing before the search for its next record ends.
+pub const RESYNC_BYTES: usize = 4 * 1024 * 1024;
+
 /// Sessions that a listing shows at most, newest first.
 pub const MAX_LISTED_SESSIONS: usize = 200;
 

@@ -7,7 +7,7 @@
 use memchr::memchr_iter;
 
 use super::json::{self, Broken, Nest, Scanner, Token};
-use crate::limits::RESYNC_CANDIDATES;
+use crate::limits::{RESYNC_BYTES, RESYNC_CANDIDATES};
 
 /// One part of a physical line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,15 +71,28 @@ pub fn whole_prefix(bytes: &[u8]) -> usize {
     whole
 }
 
-/// The first place behind `at` where a record begins that is whole and not a part of something else.
+/// The first place behind `at` where a record begins that is whole and not a part of something else. The first place that
+/// comes into question is looked at whatever it costs, others while there are bytes left to spend.
 fn next_record(line: &[u8], at: usize, starts: &[&[u8]]) -> Option<usize> {
     let from = at.checked_add(1)?;
     let rest = line.get(from..)?;
-    memchr_iter(b'{', rest)
+    let candidates = memchr_iter(b'{', rest)
         .map(|place| from + place)
         .filter(|&place| line.get(place..).is_some_and(|tail| starts.iter().any(|start| tail.starts_with(start))))
-        .take(RESYNC_CANDIDATES)
-        .find(|&place| json::object_end(line, place).is_ok_and(|end| stands_alone(line, end)))
+        .take(RESYNC_CANDIDATES);
+    let mut spent = 0_usize;
+    for place in candidates {
+        let end = match json::object_end(line, place) {
+            Ok(end) if stands_alone(line, end) => return Some(place),
+            Ok(end) | Err(Broken::Wrong(end)) => end,
+            Err(Broken::Cut) => line.len(),
+        };
+        spent = spent.saturating_add(end.saturating_sub(place));
+        if spent > RESYNC_BYTES {
+            break;
+        }
+    }
+    None
 }
 
 /// Whether an object that ends there can be a record: a nested one is followed by what goes on around it.
@@ -115,4 +128,37 @@ fn trim_end(mut bytes: &[u8]) -> &[u8] {
 
 const fn is_blank(byte: u8) -> bool {
     byte == 0 || byte.is_ascii_whitespace()
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    fn parts(line: &str) -> Vec<(usize, bool)> {
+        let mut parts = Vec::new();
+        let skim = |_: &mut Scanner<'_>, (): &mut ()| Ok(());
+        split(line.as_bytes(), &[b"{\"type\":"], skim, |at, piece| {
+            parts.push((at, matches!(piece, Piece::Record(..))))
+        });
+        parts
+    }
+
+    #[test]
+    fn the_search_for_the_next_record_ends_when_it_has_cost_enough() {
+        let torn = |filling: usize| {
+            let before = format!(r#"{{"type":"user","a":{{"type":"user","b":"{}","c":"#, "x".repeat(filling));
+            (before.len(), format!(r#"{before}{{"type":"user","d":1}}"#))
+        };
+        let (at, cheap) = torn(10);
+        assert_eq!(parts(&cheap), [(0, false), (at, true)]);
+        let (_, dear) = torn(RESYNC_BYTES);
+        assert_eq!(parts(&dear), [(0, false)]);
+        // The first place is looked at whatever it costs.
+        let (before, filling) = (r#"{"type":"user","a"{"#, "x".repeat(RESYNC_BYTES));
+        let whole = format!(r#"{before}"type":"user","b":"{filling}"}}"#);
+        assert_eq!(parts(&whole), [(0, false), (before.len() - 1, true)]);
+    }
 }
