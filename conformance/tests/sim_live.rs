@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use panewire_conformance::sim::disk::{Effect, OpKind};
 use panewire_conformance::sim::scene::{PANE, TWO_POLLS};
-use panewire_conformance::sim::{Frames as _, Scene};
+use panewire_conformance::sim::{Frames as _, Scene, TOKEN};
 use panewire_core::io::FailureKind;
 use serde_json::json;
 
@@ -157,5 +157,28 @@ fn a_burst_that_is_larger_than_any_buffer_arrives_whole_and_in_order() {
     scene.world.advance(Duration::from_secs(2));
     let frames = scene.world.fresh(client);
     assert_eq!(frames.seqs(), (2..=901).collect::<Vec<_>>());
+    scene.world.finish();
+}
+
+#[test]
+fn who_opts_in_gets_a_sign_of_life_every_fifteen_seconds_and_nobody_else() {
+    let mut scene = Scene::with_entries(3);
+    let target = format!("/agent-transcript?pane={PANE}&token={TOKEN}&features=usage,heartbeat");
+    let client = scene.world.connect(&target);
+    scene.world.run();
+    let other = scene.watch();
+    scene.world.fresh(client);
+    scene.world.advance(Duration::from_secs(16));
+    scene.talk(1);
+    scene.world.advance(Duration::from_secs(15));
+    let frames = scene.world.fresh(client);
+    assert_eq!(frames.kinds(), ["heartbeat", "live", "heartbeat"]);
+    assert_eq!(frames[0].number("head_seq"), 3);
+    assert_eq!(frames[0].json["agent_status"], "idle");
+    assert_eq!(
+        (frames[2].number("head_seq"), frames[2].number("server_time_ms") - frames[0].number("server_time_ms")),
+        (4, 15_000)
+    );
+    assert_eq!(scene.world.fresh(other).kinds(), ["live"]);
     scene.world.finish();
 }

@@ -58,6 +58,7 @@ use crate::ids::{ExId, OpId, PaneId};
 use crate::io::{Fin, Input, Message, Op, Outcome, Output, Why};
 use crate::limits::CLIENTS_PER_CALL;
 use crate::machine::{Machine as _, Tag};
+use crate::mobile::frames::Heartbeat;
 use crate::pane::census::Census;
 use crate::pane::resolve::Resolve;
 use crate::time::{Instant, Now};
@@ -265,17 +266,20 @@ impl Bridge {
     }
 
     fn check_liveness(&mut self, ex: ExId) {
-        let now = self.now.mono;
-        if let Some(Exchange::Client { client, .. }) = self.exchanges.get_mut(&ex) {
-            client.handle_tick(now, &mut self.outputs);
-            if client.is_closed() {
-                self.forget(ex);
-            } else {
-                let at = client.next_deadline();
-                self.timers.set(Timer::Liveness(ex), at);
-            }
+        let Some(Exchange::Client { client, session }) = self.exchanges.get_mut(&ex) else {
+            return self.check_whole_entry(ex);
+        };
+        let Some(session) = self.sessions.session(*session) else { return };
+        let beat = Heartbeat {
+            head_seq: self.streams.stream(session.stream).map_or(0, |stream| stream.follower.index().total()),
+            agent_status: session.resolved.agent.as_ref().map(|agent| agent.status.as_str()),
+            server_time: self.now.wall,
+        };
+        client.handle_tick(self.now.mono, &beat, &mut self.outputs);
+        if client.is_closed() {
+            self.forget(ex);
         } else {
-            self.check_whole_entry(ex);
+            self.timers.set(Timer::Liveness(ex), client.next_deadline());
         }
     }
 

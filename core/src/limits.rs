@@ -165,6 +165,9 @@ pub const HERDR_SOCKET_BUDGET: Duration = Duration::from_secs(2);
 /// Time between two pings.
 pub const PING_EVERY: Duration = Duration::from_secs(20);
 
+/// Time between two `heartbeat` frames of a client that opted in to them.
+pub const HEARTBEAT_EVERY: Duration = Duration::from_secs(15);
+
 /// A client from which nothing came for this long is closed.
 pub const SILENCE: Duration = Duration::from_secs(60);
 

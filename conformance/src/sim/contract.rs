@@ -76,6 +76,8 @@ impl Contract {
                 self.stage = Stage::Live;
                 Ok(())
             }
+            // Only for who opted in; it says where the stream is and belongs to no page.
+            ("heartbeat", Stage::Opening | Stage::Live) => number("head_seq").map(drop),
             ("page_complete", Stage::Opening | Stage::Live) => {
                 let requested = json["requested_before_seq"].as_i64().ok_or("requested_before_seq is missing")?;
                 self.page_complete(requested, number("oldest_loaded_seq")?, &json["has_older"])

@@ -12,7 +12,6 @@ use crate::ids::{ExId, PaneId};
 use crate::io::{CloseCode, Frame, Level, Output, Request};
 use crate::limits::MAX_EXCHANGES;
 use crate::mobile::client::Client;
-use crate::mobile::resume::Resume;
 use crate::pane::census::Census;
 use crate::pane::resolve::{Resolve, ResolveError, Resolved};
 use crate::timers::Timer;
@@ -189,17 +188,17 @@ impl Bridge {
         }
         match wanted {
             Wanted::Entry(call) => self.serve_whole_entry(ex, call.seq, &resolved, manner),
-            Wanted::Transcript(call) if call.upgrade => self.accept(ex, resolved, call.resume),
+            Wanted::Transcript(call) if call.upgrade => self.accept(ex, resolved, call),
             Wanted::Transcript(call) if call.probe => self.answer(ex, Answer::empty(204, &manner)),
             Wanted::Transcript(_) => self.answer(ex, Answer::upgrade_required(&manner)),
         }
     }
 
-    fn accept(&mut self, ex: ExId, resolved: Resolved, resume: Option<Resume>) {
+    fn accept(&mut self, ex: ExId, resolved: Resolved, call: TranscriptCall) {
         let now = self.now.mono;
         let (pane, kind) = (resolved.pane.clone(), resolved.kind);
         self.outputs.push_back(Output::Accept(ex));
-        let client = Client::new(ex, pane, kind, resume, self.config.limits.window_bytes, now);
+        let client = Client::new(ex, pane, kind, call.resume, call.features, self.config.limits.window_bytes, now);
         self.timers.set(Timer::Liveness(ex), client.next_deadline());
         let session = self.join(ex, resolved);
         self.exchanges.insert(ex, Exchange::Client { client: Box::new(client), session });

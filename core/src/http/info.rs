@@ -6,7 +6,7 @@ use crate::config::Config;
 use crate::mobile::PROTOCOL;
 
 /// What is offered beyond the contract.
-const FEATURES: &[&str] = &["resume"];
+const FEATURES: &[&str] = &["resume", "heartbeat", "entry", "drift"];
 
 /// The wire form of `GET /info`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -34,6 +34,9 @@ mod tests {
     fn the_fields_and_their_order() {
         let config = config();
         let json = serde_json::to_string(&Info::of(&config)).unwrap();
-        assert_eq!(json, r#"{"name":"panewire","version":"0.1.0","protocol":5,"features":["resume"]}"#);
+        assert_eq!(
+            json,
+            r#"{"name":"panewire","version":"0.1.0","protocol":5,"features":["resume","heartbeat","entry","drift"]}"#
+        );
     }
 }

@@ -9,6 +9,7 @@ use super::target::Target;
 use crate::config::Config;
 use crate::ids::{PaneId, Seq};
 use crate::io::Request;
+use crate::mobile::features::Features;
 use crate::mobile::resume::Resume;
 
 /// A call, and what its answer must respect.
@@ -50,6 +51,8 @@ pub struct TranscriptCall {
     pub upgrade: bool,
     /// What the client already has.
     pub resume: Option<Resume>,
+    /// What it opted in to.
+    pub features: Features,
 }
 
 /// A call for one whole entry.
@@ -103,6 +106,7 @@ pub fn route(request: &Request<'_>, config: &Config) -> Result<Routed, Refusal> 
                 probe: target.first("probe").as_deref() == Some("1"),
                 upgrade: request.upgrade,
                 resume: Resume::of(&target),
+                features: Features::of(&target),
             })
         }
         Endpoint::Entry => {

@@ -19,11 +19,13 @@ use bytes::Bytes;
 
 use self::run::Run;
 use super::control::LoadOlder;
+use super::features::Features;
+use super::frames::{self, Heartbeat};
 use super::resume::Resume;
 use crate::agent::AgentKind;
 use crate::ids::{ExId, PaneId, Seq};
 use crate::io::{CloseCode, Fault, Frame, Message, Op, Outcome, Output};
-use crate::limits::MAX_WAITING_PAGES;
+use crate::limits::{HEARTBEAT_EVERY, MAX_WAITING_PAGES};
 use crate::machine::{Asks, Tag};
 use crate::mobile::liveness::{Due, Liveness};
 use crate::source::follow::Follower;
@@ -56,6 +58,8 @@ pub struct Client {
     catch_up: Option<Run>,
     /// Where it wants to go on, until its first `hello`.
     resume: Option<Resume>,
+    /// When it gets its next heartbeat, if it opted in.
+    next_beat: Option<Instant>,
     asks: Asks,
     window: i64,
     credit: i64,
@@ -101,6 +105,7 @@ impl Client {
         pane: PaneId,
         kind: AgentKind,
         resume: Option<Resume>,
+        features: Features,
         window_bytes: usize,
         now: Instant,
     ) -> Self {
@@ -116,6 +121,7 @@ impl Client {
             waiting: VecDeque::new(),
             catch_up: None,
             resume,
+            next_beat: features.heartbeat.then(|| now.plus(HEARTBEAT_EVERY)),
             asks: Asks::default(),
             window,
             credit: window,
@@ -161,8 +167,16 @@ impl Client {
         self.liveness.taken(now, self.credit < self.window);
     }
 
-    /// Pings a client whose time has come, and closes one that is silent or takes nothing.
-    pub fn handle_tick(&mut self, now: Instant, out: &mut VecDeque<Output>) {
+    /// Pings a client whose time has come, sends the heartbeat that is due, and closes one that is silent or takes
+    /// nothing.
+    pub fn handle_tick(&mut self, now: Instant, beat: &Heartbeat<'_>, out: &mut VecDeque<Output>) {
+        if self.next_beat.is_some_and(|due| due <= now) {
+            self.next_beat = Some(now.plus(HEARTBEAT_EVERY));
+            // A client that does not take what there is needs no sign of life on top of it.
+            if self.stage == Stage::Live && self.credit > 0 {
+                self.send(now, frames::heartbeat(beat), out);
+            }
+        }
         match self.liveness.due(now, self.held) {
             None => {}
             Some(Due::Ping) => out.push_back(Output::Send(self.ex, Frame::Ping)),
@@ -174,7 +188,8 @@ impl Client {
     /// When [`handle_tick`](Self::handle_tick) has something to do.
     #[must_use]
     pub fn next_deadline(&self) -> Instant {
-        self.liveness.next_deadline(self.held)
+        let liveness = self.liveness.next_deadline(self.held);
+        self.next_beat.map_or(liveness, |beat| beat.min(liveness))
     }
 
     /// Takes a piece of the file, or the news that it could not be read.

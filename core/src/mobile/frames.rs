@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::PROTOCOL;
 use crate::entry::{Body, Entry, Role, Text, ToolCall, ToolResult};
 use crate::ids::Seq;
+use crate::time::UnixMillis;
 
 /// What `hello` says about a stream and its newest page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,6 +127,32 @@ pub fn session_changed(pane: &str, from: &str, to: &str) -> Bytes {
         to: &'a str,
     }
     encode(&Wire { r#type: "session_changed", pane, from, to })
+}
+
+/// What a heartbeat says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Heartbeat<'a> {
+    /// The newest entry of the stream; 0 if it is empty.
+    pub head_seq: u64,
+    /// What herdr thinks the agent does, if the pane is herdr's.
+    pub agent_status: Option<&'a str>,
+    /// The server's wall clock.
+    pub server_time: UnixMillis,
+}
+
+/// Nothing happened, and that is known: for a client that opted in.
+#[must_use]
+pub fn heartbeat(beat: &Heartbeat<'_>) -> Bytes {
+    #[derive(Serialize)]
+    struct Wire<'a> {
+        r#type: &'static str,
+        head_seq: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        agent_status: Option<&'a str>,
+        server_time_ms: i64,
+    }
+    let Heartbeat { head_seq, agent_status, server_time } = *beat;
+    encode(&Wire { r#type: "heartbeat", head_seq, agent_status, server_time_ms: server_time.0 })
 }
 
 #[derive(Serialize)]

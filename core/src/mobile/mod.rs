@@ -2,6 +2,7 @@
 
 pub mod client;
 pub mod control;
+pub mod features;
 pub mod frames;
 mod liveness;
 pub mod resume;

@@ -5,6 +5,7 @@ use super::super::tests::{TOKEN, config, request};
 use super::super::{Answer, Refusal};
 use super::{Call, EntryCall, TranscriptCall, route};
 use crate::ids::{PaneId, Seq};
+use crate::mobile::features::Features;
 
 const HOST: (&str, &[u8]) = ("host", b"localhost:8787");
 const BEARER: (&str, &[u8]) = ("authorization", b"Bearer sesame-opens");
@@ -41,6 +42,7 @@ fn a_transcript_call_is_read_from_the_query() {
         probe: true,
         upgrade: false,
         resume: None,
+        features: Features::default(),
     });
     let target = "/agent-transcript?pane=claude:dir:%2Fhome/u/a+b&subagent=a3979c6700530d9fe&probe=1";
     assert_eq!(call("GET", target, &[HOST, BEARER]), Ok(wanted));
@@ -51,8 +53,14 @@ fn an_upgrade_is_a_transcript_call_like_any_other() {
     let headers = [HOST, BEARER];
     let mut request = request("GET", "/agent-transcript?pane=w1:p1", &headers);
     request.upgrade = true;
-    let wanted =
-        TranscriptCall { pane: PaneId::from("w1:p1"), subagent: None, probe: false, upgrade: true, resume: None };
+    let wanted = TranscriptCall {
+        pane: PaneId::from("w1:p1"),
+        subagent: None,
+        probe: false,
+        upgrade: true,
+        resume: None,
+        features: Features::default(),
+    };
     assert_eq!(route(&request, &config()).unwrap().call, Call::Transcript(wanted));
 }
 
