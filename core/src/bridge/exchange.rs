@@ -52,6 +52,7 @@ impl Bridge {
         }
         match call {
             Call::Healthz => self.answer(ex, Answer::text(200, "ok", &manner)),
+            Call::Drift => self.answer(ex, Answer::json(self.streams.drift(), &manner)),
             Call::Info => self.answer(ex, Answer::json(&Info::of(&self.config), &manner)),
             Call::Preflight => self.answer(ex, Answer::empty(204, &manner)),
             Call::Panes => {

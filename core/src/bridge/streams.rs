@@ -6,8 +6,9 @@ use alloc::vec::Vec;
 
 use super::store;
 use crate::agent::AgentKind;
+use crate::agent::drift::Drift;
 use crate::config::Config;
-use crate::limits::{MAX_REMEMBERED_REWRITES, RING_BYTES, SAVED_EVERY_BYTES};
+use crate::limits::{MAX_REMEMBERED_DRIFTS, MAX_REMEMBERED_REWRITES, RING_BYTES, SAVED_EVERY_BYTES};
 use crate::source::follow::{Follower, Source};
 use crate::source::ring::Ring;
 
@@ -43,6 +44,10 @@ pub(crate) struct Streams {
     /// How often files that are not followed any more were seen rewritten: a client that comes back must not take the
     /// new content for the old.
     rewrites: BTreeMap<String, u32>,
+    /// What no reader knew in all that was followed.
+    drift: Drift,
+    /// Up to where files that are not followed any more were looked through for it.
+    drift_noted: BTreeMap<String, u64>,
 }
 
 impl Streams {
@@ -54,6 +59,7 @@ impl Streams {
         let rewrites = self.rewrites.get(&source.path).copied().unwrap_or(0);
         let index_path = store::path_of(&config.state_dir, &source.path);
         let mut follower = Follower::new(source, kind.reader(), config.limits.line_bytes, index_path, rewrites);
+        follower.note_drift_from(self.drift_noted.get(&follower.source().path).copied().unwrap_or(0));
         follower.begin();
         self.last = self.last.saturating_add(1);
         self.streams.insert(self.last, Stream { follower, ring: Ring::new(RING_BYTES), saved_to: 0 });
@@ -78,7 +84,17 @@ impl Streams {
         self.streams.keys().copied().collect()
     }
 
-    /// Takes a stream out, remembering how often it was rewritten.
+    /// What no reader knew, in all files that were followed since the start.
+    pub(crate) const fn drift(&self) -> &Drift {
+        &self.drift
+    }
+
+    /// Adds what a follower met.
+    pub(crate) fn note(&mut self, drift: Drift) {
+        self.drift.absorb(drift);
+    }
+
+    /// Takes a stream out, remembering how often it was rewritten, and that its drift was noted.
     pub(crate) fn remove(&mut self, no: u64) -> Option<Stream> {
         let stream = self.streams.remove(&no)?;
         if stream.follower.rewrites() > 0 {
@@ -87,6 +103,10 @@ impl Streams {
             }
             self.rewrites.insert(stream.follower.source().path.clone(), stream.follower.rewrites());
         }
+        if self.drift_noted.len() >= MAX_REMEMBERED_DRIFTS {
+            self.drift_noted.pop_first();
+        }
+        self.drift_noted.insert(stream.follower.source().path.clone(), stream.follower.index().scanned());
         Some(stream)
     }
 }

@@ -87,6 +87,8 @@ impl Bridge {
                 }
             }
         }
+        let drift = follower.take_drift();
+        self.streams.note(drift);
         if news.failed {
             return self.fail_stream(no);
         }

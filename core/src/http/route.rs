@@ -28,6 +28,8 @@ pub enum Call {
     Healthz,
     /// `GET /info`: [`Info`](super::info::Info).
     Info,
+    /// `GET /drift`: what no reader knew in what was counted and read since the start, as [`Drift`](crate::agent::drift::Drift).
+    Drift,
     /// `GET /panes`: the listing.
     Panes,
     /// `GET` or WebSocket `/agent-transcript`.
@@ -96,6 +98,7 @@ pub fn route(request: &Request<'_>, config: &Config) -> Result<Routed, Refusal> 
         Endpoint::Healthz => Call::Healthz,
         Endpoint::Info => Call::Info,
         Endpoint::Panes => Call::Panes,
+        Endpoint::Drift => Call::Drift,
         Endpoint::Transcript => {
             let Some(pane) = target.filled("pane") else {
                 return Err(Refusal::new(400, "want ?pane=<pane_id>", &manner));
@@ -120,7 +123,7 @@ pub fn route(request: &Request<'_>, config: &Config) -> Result<Routed, Refusal> 
     Ok(Routed { call, manner })
 }
 
-const NO_SUCH_ENDPOINT: &str = "no such endpoint: there are GET /healthz, GET /info, GET /panes, \
+const NO_SUCH_ENDPOINT: &str = "no such endpoint: there are GET /healthz, GET /info, GET /panes, GET /drift, \
     GET /agent-transcript/entry?pane=<pane_id>&seq=<n> and WebSocket /agent-transcript?pane=<pane_id>";
 
 #[derive(Clone, Copy, PartialEq)]
@@ -128,6 +131,7 @@ enum Endpoint {
     Healthz,
     Info,
     Panes,
+    Drift,
     Transcript,
     Entry,
 }
@@ -138,6 +142,7 @@ impl Endpoint {
             "/healthz" => Some(Self::Healthz),
             "/info" => Some(Self::Info),
             "/panes" => Some(Self::Panes),
+            "/drift" => Some(Self::Drift),
             "/agent-transcript" => Some(Self::Transcript),
             "/agent-transcript/entry" => Some(Self::Entry),
             _ => None,

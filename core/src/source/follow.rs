@@ -18,7 +18,8 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use core::ops::ControlFlow;
 
-use crate::agent::{Caps, Line, Reader};
+use crate::agent::drift::Drift;
+use crate::agent::{Caps, Counted, Line, Reader};
 use crate::entry::Entry;
 use crate::ids::{Handle, Seq};
 use crate::io::{Facts, Failure, FailureKind, FileIdentity, FileKind, FileTime, Op, Outcome};
@@ -78,6 +79,7 @@ pub struct Follower {
     /// The last bytes before [`LineSplitter::end`], up to [`OVERLAP_BYTES`].
     overlap: Vec<u8>,
     rewrites: u32,
+    noted: Noted,
     /// How many looks at the file were begun, and which of them was the last that ended well.
     begun: u64,
     looked: u64,
@@ -113,6 +115,13 @@ enum Pending {
     CheckHead(Compared, FileTime),
 }
 
+/// What no table knows, in the lines that were not noted before.
+#[derive(Debug, Default)]
+struct Noted {
+    from: u64,
+    drift: Drift,
+}
+
 /// How many of the bytes that are read again were found to be the same already. A read may be short.
 type Compared = usize;
 
@@ -145,6 +154,7 @@ impl Follower {
             head: Vec::new(),
             overlap: Vec::new(),
             rewrites,
+            noted: Noted::default(),
             begun: 0,
             looked: 0,
             look_again: false,
@@ -256,6 +266,17 @@ impl Follower {
     #[must_use]
     pub const fn line_bytes(&self) -> usize {
         self.line_bytes
+    }
+
+    /// The drift in lines that begin before `offset` was noted when the file was followed the last time.
+    pub const fn note_drift_from(&mut self, offset: u64) {
+        self.noted.from = offset;
+    }
+
+    /// Takes the drift that was met since this was asked last. Counting meets what it cannot place; in a live line, which
+    /// is read in full depth, unknown tools and members are met too.
+    pub fn take_drift(&mut self) -> Drift {
+        core::mem::take(&mut self.noted.drift)
     }
 
     /// Where the bytes are.
@@ -378,9 +399,10 @@ impl Follower {
         let missing = OVERLAP_BYTES.saturating_sub(self.head.len());
         self.head.extend_from_slice(new.get(..missing).unwrap_or(new));
         remember_last(&mut self.overlap, new);
-        let Self { lines, index, reader, events, phase, .. } = self;
+        let Self { lines, index, reader, events, phase, noted, source, .. } = self;
         let _ = lines.push(new, |line| {
-            count_or_read(&**reader, *phase, &line, index, events);
+            let odd = count_or_read(&**reader, *phase, &line, index, events);
+            noted.note(odd, &**reader, &line, source);
             ControlFlow::<()>::Continue(())
         });
         index.reach(lines.line_start());
@@ -389,8 +411,9 @@ impl Follower {
     /// The end of what is there now: a last line without its newline counts as soon as it is whole.
     fn finish_pass(&mut self) {
         if records::is_whole(self.lines.tail()) {
-            let Self { lines, index, reader, events, phase, .. } = self;
-            count_or_read(&**reader, *phase, &lines.tail_line(), index, events);
+            let Self { lines, index, reader, events, phase, noted, source, .. } = self;
+            let odd = count_or_read(&**reader, *phase, &lines.tail_line(), index, events);
+            noted.note(odd, &**reader, &lines.tail_line(), source);
             lines.accept_tail();
             index.reach(lines.line_start());
         }
@@ -414,6 +437,7 @@ impl Follower {
         self.restored_to = 0;
         self.head.clear();
         self.overlap.clear();
+        self.noted.from = 0;
         self.phase = Phase::Counting;
         self.events.push_back(Event::Rewritten);
         self.ask_open();
@@ -488,26 +512,36 @@ impl Machine for Follower {
     }
 }
 
-/// While counting, only the number of a line's entries is of interest; of a live line its entries are.
+impl Noted {
+    fn note(&mut self, odd: bool, reader: &dyn Reader, line: &Line<'_>, source: &Source) {
+        if odd && line.offset >= self.from {
+            reader.drift(line, &source.path, &mut self.drift);
+        }
+    }
+}
+
+/// While counting, only the number of a line's entries is of interest; of a live line its entries are. Tells whether the
+/// line is worth a look for drift.
 fn count_or_read(
     reader: &dyn Reader,
     phase: Phase,
     line: &Line<'_>,
     index: &mut SeqIndex,
     events: &mut VecDeque<Event>,
-) {
+) -> bool {
     let mut seq = Seq::after(index.total());
-    let entries = if phase == Phase::Counting {
-        reader.count(line)
+    let Counted { entries, odd } = if phase == Phase::Counting {
+        reader.counted(line)
     } else {
         let first = seq;
         reader.read(line, &Caps::WIRE, &mut |entry| {
             events.push_back(Event::Entry(seq, Box::new(entry)));
             seq = seq.next();
         });
-        seq.get().saturating_sub(first.get())
+        Counted { entries: seq.get().saturating_sub(first.get()), odd: true }
     };
     index.push(line.offset, entries);
+    odd
 }
 
 /// Keeps the last [`OVERLAP_BYTES`] of what was read.

@@ -27,10 +27,11 @@ fn health_needs_no_token() {
 
 #[test]
 fn everything_else_does() {
-    for target in ["/info", "/panes", "/agent-transcript"] {
+    for target in ["/info", "/panes", "/drift", "/agent-transcript", "/agent-transcript/entry"] {
         assert_eq!(refusal("GET", target, &[HOST]), (401, "unauthorized".to_string()), "{target}");
     }
     assert_eq!(call("GET", "/info", &[HOST, BEARER]), Ok(Call::Info));
+    assert_eq!(call("GET", "/drift", &[HOST, BEARER]), Ok(Call::Drift));
     assert_eq!(call("GET", &["/panes?token=", TOKEN].concat(), &[HOST]), Ok(Call::Panes));
 }
 
@@ -96,7 +97,7 @@ fn an_unknown_path_is_told_which_there_are() {
     assert_eq!(status, 404);
     assert_eq!(
         body,
-        "no such endpoint: there are GET /healthz, GET /info, GET /panes, \
+        "no such endpoint: there are GET /healthz, GET /info, GET /panes, GET /drift, \
          GET /agent-transcript/entry?pane=<pane_id>&seq=<n> and WebSocket /agent-transcript?pane=<pane_id>"
     );
 }
