@@ -36,6 +36,17 @@ pub enum Command {
     },
     /// List the panes.
     Panes(Places),
+    /// Say what no reader knew in the transcripts on this machine.
+    Drift {
+        /// JSON instead of text for people.
+        json: bool,
+        /// What every record became, instead of what is not known.
+        table: bool,
+        /// A file, or a directory that is searched; otherwise the sessions of this machine.
+        what: Option<PathBuf>,
+        /// Where the sessions are.
+        places: Places,
+    },
     /// Print the token.
     Token {
         /// Make a new one first.
@@ -113,6 +124,8 @@ pub enum Topic {
     Tail,
     /// `panes`
     Panes,
+    /// `drift`
+    Drift,
     /// `token`
     Token,
 }
@@ -146,6 +159,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, U
         Some("show") => Topic::Show,
         Some("tail") => Topic::Tail,
         Some("panes") => Topic::Panes,
+        Some("drift") => Topic::Drift,
         Some("token") => Topic::Token,
         Some("help") => Topic::Overview,
         Some(word) if !word.starts_with('-') => return Err(Unclear(format!("unknown command '{word}'"))),
@@ -165,7 +179,7 @@ fn options(topic: Topic, arguments: Vec<OsString>) -> Result<Command, Unclear> {
         return Ok(Command::Help(Topic::Overview));
     }
     let mut serve = Serve::default();
-    let (mut json, mut rotate, mut url, mut subject) = (false, false, None, None);
+    let (mut json, mut table, mut rotate, mut url, mut subject) = (false, false, false, None, None);
     let mut parser = lexopt::Parser::from_args(arguments);
     while let Some(argument) = parser.next()? {
         match argument {
@@ -196,23 +210,25 @@ fn options(topic: Topic, arguments: Vec<OsString>) -> Result<Command, Unclear> {
                 };
             }
             Long("demo") if topic == Topic::Serve => serve.demo = true,
-            Long("json") if topic == Topic::Show => json = true,
+            Long("json") if matches!(topic, Topic::Show | Topic::Drift) => json = true,
+            Long("table") if topic == Topic::Drift => table = true,
             Long("url") if topic == Topic::Tail => url = Some(text(&mut parser)?),
             Long("rotate") if topic == Topic::Token => rotate = true,
-            Value(value) if matches!(topic, Topic::Show | Topic::Tail) && subject.is_none() => {
+            Value(value) if matches!(topic, Topic::Show | Topic::Tail | Topic::Drift) && subject.is_none() => {
                 subject = Some(value.string()?);
             }
             other => return Err(other.unexpected().into()),
         }
     }
     let places = serve.places.clone();
-    let named = |what: &str| subject.ok_or_else(|| Unclear(format!("{what} is missing")));
+    let named = |subject: Option<String>, what: &str| subject.ok_or_else(|| Unclear(format!("{what} is missing")));
     Ok(match topic {
         Topic::Overview => Command::Help(topic),
         Topic::Serve => Command::Serve(serve),
-        Topic::Show => Command::Show { json, what: named("FILE or SESSION")?, places },
-        Topic::Tail => Command::Tail { url, pane: named("PANE")?, places },
+        Topic::Show => Command::Show { json, what: named(subject, "FILE or SESSION")?, places },
+        Topic::Tail => Command::Tail { url, pane: named(subject, "PANE")?, places },
         Topic::Panes => Command::Panes(places),
+        Topic::Drift => Command::Drift { json, table, what: subject.map(PathBuf::from), places },
         Topic::Token => Command::Token { rotate, places },
     })
 }
@@ -250,6 +266,7 @@ impl Topic {
             Self::Show => SHOW,
             Self::Tail => TAIL,
             Self::Panes => PANES,
+            Self::Drift => DRIFT,
             Self::Token => TOKEN,
         }
     }
@@ -263,6 +280,7 @@ usage:
   panewire show [--json] FILE|SESSION   print a conversation from a file
   panewire tail [--url URL] PANE        follow a pane of a running daemon
   panewire panes                        list the panes, sessions and files it sees
+  panewire drift [--table] [DIR|FILE]   say what no reader knew in the transcripts
   panewire token [--rotate]             print the token, or a new one
 
   panewire COMMAND --help               more about a command
@@ -320,6 +338,18 @@ usage: panewire panes [OPTIONS]
   --home DIR              the home directory whose agents are followed
   --herdr auto|socket|cli|none, --herdr-bin PATH, --herdr-socket PATH
                           how herdr is asked
+";
+
+const DRIFT: &str = "\
+Say what no reader knew in the transcripts: types, blocks, tools and fields, by the version of the agent.
+
+usage: panewire drift [--table] [--json] [OPTIONS] [DIR|FILE]
+
+  --table                 what every record became, known or not
+  --json                  JSON instead of text
+  --home DIR              whose sessions are read if there is no DIR and no FILE
+
+Every *.jsonl file below DIR is read in full. A file whose name begins with 'agent-' is a child's.
 ";
 
 const TOKEN: &str = "\
@@ -400,6 +430,11 @@ mod tests {
             Ok(Command::Tail { url: Some("http://h:1".into()), pane: "w1:p1".into(), places: places.clone() })
         );
         assert_eq!(parsed("panes"), Ok(Command::Panes(places.clone())));
+        let drift = |json, table, what: Option<&str>| {
+            Ok(Command::Drift { json, table, what: what.map(PathBuf::from), places: places.clone() })
+        };
+        assert_eq!(parsed("drift"), drift(false, false, None));
+        assert_eq!(parsed("drift --table --json /d"), drift(true, true, Some("/d")));
         assert_eq!(parsed("token --rotate"), Ok(Command::Token { rotate: true, places }));
     }
 
@@ -413,6 +448,7 @@ mod tests {
             ("show", Topic::Show),
             ("tail", Topic::Tail),
             ("panes", Topic::Panes),
+            ("drift", Topic::Drift),
             ("token", Topic::Token),
         ] {
             assert_eq!(parsed(&format!("{word} --help")), Ok(Command::Help(topic)));

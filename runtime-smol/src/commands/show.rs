@@ -25,7 +25,6 @@ use crate::{Problem, quiet};
 pub(crate) fn run(json: bool, what: &str, places: &Places) -> Result<(), Problem> {
     let path = find(what, places)?;
     let unreadable = |error| Problem::new(format_args!("cannot read {}: {error}", path.display()));
-    let mut file = File::open(&path).map_err(unreadable)?;
     let mut printer = Printer {
         reader: ClaudeReader { selection: selection(&path) },
         printed: 0,
@@ -33,27 +32,39 @@ pub(crate) fn run(json: bool, what: &str, places: &Places) -> Result<(), Problem
         renderer: Renderer::for_stdout(),
         out: BufWriter::new(io::stdout().lock()),
     };
+    match each_line(&path, |line| printer.line(line)).map_err(unreadable)? {
+        ControlFlow::Continue(()) => quiet(printer.out.flush()),
+        ControlFlow::Break(error) => quiet(Err(error)),
+    }
+}
+
+/// Reads a transcript line by line until there are no more, or `each` fails.
+pub(crate) fn each_line<E>(
+    path: &Path,
+    mut each: impl FnMut(&Line<'_>) -> Result<(), E>,
+) -> io::Result<ControlFlow<E>> {
+    let mut file = File::open(path)?;
     let mut lines = LineSplitter::new(0, Limits::default().line_bytes);
     let mut buffer = vec![0; MAX_READ_BYTES];
+    let mut flow = |line: &Line<'_>| match each(line) {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(error) => ControlFlow::Break(error),
+    };
     loop {
         let read = match file.read(&mut buffer) {
             Ok(read) => read,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(unreadable(error)),
+            Err(error) => return Err(error),
         };
         if read == 0 {
             break;
         }
-        let flow = lines.push(buffer.get(..read).unwrap_or_default(), |line| match printer.line(&line) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => ControlFlow::Break(error),
-        });
-        if let ControlFlow::Break(error) = flow {
-            return quiet(Err(error));
+        if let ControlFlow::Break(error) = lines.push(buffer.get(..read).unwrap_or_default(), |line| flow(&line)) {
+            return Ok(ControlFlow::Break(error));
         }
     }
-    let rest = if records::is_whole(lines.tail()) { printer.line(&lines.tail_line()) } else { Ok(()) };
-    quiet(rest.and_then(|()| printer.out.flush()))
+    let whole = records::is_whole(lines.tail());
+    Ok(if whole { flow(&lines.tail_line()) } else { ControlFlow::Continue(()) })
 }
 
 /// A path is a path; what is none may be a session.
@@ -79,7 +90,7 @@ fn find(what: &str, places: &Places) -> Result<PathBuf, Problem> {
 }
 
 /// Children of a session have files of their own, named so.
-fn selection(path: &Path) -> Selection {
+pub(crate) fn selection(path: &Path) -> Selection {
     let is_child = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("agent-"));
     if is_child { Selection::Child } else { Selection::Main }
 }

@@ -1,0 +1,138 @@
+//! `panewire drift`
+
+use std::convert::Infallible;
+use std::fs;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use panewire_core::agent::claude::locate::projects_root;
+use panewire_core::agent::claude::{Became, ClaudeReader, Table};
+use panewire_core::agent::drift::Drift;
+use panewire_core::agent::{Line, Reader as _};
+use panewire_core::config::Roots;
+use panewire_host::arguments::Places;
+use panewire_host::surroundings::Surroundings;
+
+use super::show::{each_line, selection};
+use crate::{Problem, quiet};
+
+/// Directories inside each other that are searched.
+const MAX_DEPTH: usize = 16;
+
+/// Reads every transcript there in full, and says what no reader knew, or what became of it.
+pub(crate) fn run(json: bool, table: bool, what: Option<&Path>, places: &Places) -> Result<(), Problem> {
+    let root = match what {
+        Some(path) => path.to_owned(),
+        None => projects_root(&Roots { claude: Surroundings::find(places)?.claude }).into(),
+    };
+    let mut files = Vec::new();
+    find(&root, 0, &mut files).map_err(|error| unreadable(&root, &error))?;
+    let mut survey = Survey::default();
+    for file in &files {
+        survey.file(file, table).map_err(|error| unreadable(file, &error))?;
+    }
+    let mut out = BufWriter::new(io::stdout().lock());
+    let written = match (json, table) {
+        (true, true) => json_line(&mut out, &survey.table),
+        (true, false) => json_line(&mut out, &survey.drift),
+        (false, true) => write_table(&mut out, &survey.table),
+        (false, false) => write_drift(&mut out, &survey, files.len()),
+    };
+    quiet(written.and_then(|()| out.flush()))
+}
+
+#[derive(Default)]
+struct Survey {
+    drift: Drift,
+    table: Table,
+    lines: u64,
+    entries: u64,
+}
+
+impl Survey {
+    fn file(&mut self, path: &Path, table: bool) -> io::Result<()> {
+        let reader = ClaudeReader { selection: selection(path) };
+        let name = path.to_string_lossy();
+        let mut each = |line: &Line<'_>| {
+            self.lines += 1;
+            if table {
+                self.table.add(line, reader.selection);
+            } else {
+                self.entries += reader.count(line);
+                reader.drift(line, &name, &mut self.drift);
+            }
+            Ok::<(), Infallible>(())
+        };
+        each_line(path, &mut each).map(drop)
+    }
+}
+
+/// Every transcript below a directory, in the order of names; links are not followed.
+fn find(path: &Path, depth: usize, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    if fs::metadata(path)?.is_file() {
+        files.push(path.to_owned());
+        return Ok(());
+    }
+    let mut entries = fs::read_dir(path)?.collect::<io::Result<Vec<_>>>()?;
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let (kind, path) = (entry.file_type()?, entry.path());
+        if kind.is_dir() && depth < MAX_DEPTH {
+            find(&path, depth + 1, files)?;
+        } else if kind.is_file() && is_transcript(&path) {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// A run log of children lies beside their transcripts.
+fn is_transcript(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "jsonl")
+        && path.file_name().is_some_and(|name| name != "journal.jsonl")
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Problem {
+    Problem::new(format_args!("cannot read {}: {error}", path.display()))
+}
+
+fn json_line(out: &mut impl Write, value: &impl serde::Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, value)?;
+    out.write_all(b"\n")
+}
+
+fn write_drift(out: &mut impl Write, survey: &Survey, files: usize) -> io::Result<()> {
+    writeln!(out, "{files} files, {} lines, {} entries", survey.lines, survey.entries)?;
+    if survey.drift.is_empty() {
+        return writeln!(out, "nothing unknown");
+    }
+    writeln!(out, "\n{:<10}  {:>7}  {:<10}  {:<40}  first seen", "what", "count", "version", "name")?;
+    for row in survey.drift.rows() {
+        let version = if row.version.is_empty() { "-" } else { row.version };
+        let what = row.what.label();
+        let (file, offset) = (row.first.file.escape_debug(), row.first.offset);
+        writeln!(out, "{what:<10}  {:>7}  {version:<10}  {:<40}  {file}:{offset}", row.count, row.name)?;
+    }
+    match survey.drift.omitted() {
+        0 => Ok(()),
+        more => writeln!(out, "… {more} more of other names"),
+    }
+}
+
+fn write_table(out: &mut impl Write, table: &Table) -> io::Result<()> {
+    writeln!(out, "{:<36}  {:>9}  {:>9}  became", "record", "records", "entries")?;
+    for (kind, detail, became) in table.rows() {
+        let name = if detail.is_empty() { kind.to_owned() } else { format!("{kind} {detail}") };
+        write_row(out, &name, became)?;
+    }
+    let total = table.total();
+    write_row(out, "all", &total)?;
+    let share = if total.entries == 0 { 0 } else { total.unparsed.saturating_mul(10_000).div_ceil(total.entries) };
+    writeln!(out, "\nnot parsed: {} ({}.{:02} %), blank: {}", total.unparsed, share / 100, share % 100, total.blank)
+}
+
+fn write_row(out: &mut impl Write, name: &str, became: &Became) -> io::Result<()> {
+    let parts: Vec<String> =
+        became.kinds.iter().chain(&became.silent).map(|(what, count)| format!("{what} {count}")).collect();
+    writeln!(out, "{name:<36}  {:>9}  {:>9}  {}", became.records, became.entries, parts.join(", "))
+}
