@@ -2,10 +2,12 @@
 
 use core::time::Duration;
 
+use panewire_conformance::sim::disk::{Effect, OpKind};
 use panewire_conformance::sim::scene::PANE;
 use panewire_conformance::sim::{Ask, Frames as _, Scene, Speed, TOKEN, Transcript};
 use panewire_core::ids::ExId;
 use panewire_core::io::Fault;
+use panewire_core::limits::LONG_LINE_BYTES;
 
 const WINDOW: usize = 256 * 1024;
 
@@ -37,6 +39,49 @@ fn a_slow_client_loses_nothing_holds_little_and_disturbs_nobody() {
     assert_eq!(scene.polled(quick).seqs(), [603]);
     scene.world.advance(Duration::from_secs(2));
     assert_eq!(scene.world.fresh(slow).seqs(), [603], "live again");
+    scene.world.finish();
+}
+
+#[test]
+fn one_client_at_a_time_puts_a_long_line_together() {
+    let mut scene = Scene::with_entries(2);
+    let long = scene.agent.assistant(&"long ".repeat(LONG_LINE_BYTES));
+    scene.append(&long);
+    scene.talk(2);
+    scene.watch();
+    scene.world.disk.take_accesses();
+    let clients: Vec<ExId> =
+        (0..5).map(|_| scene.world.connect(&format!("/agent-transcript?pane={PANE}&token={TOKEN}"))).collect();
+    scene.world.run();
+    for client in clients {
+        assert_eq!(scene.world.fresh(client).seqs(), [1, 2, 3, 4, 5]);
+    }
+    let reads = scene.world.disk.take_accesses();
+    let far = u64::try_from(2 * LONG_LINE_BYTES).unwrap()..u64::try_from(4 * LONG_LINE_BYTES).unwrap();
+    let far: Vec<u64> = reads
+        .iter()
+        .filter(|access| access.kind == OpKind::Read && far.contains(&access.offset))
+        .map(|access| access.offset)
+        .collect();
+    // Each goes through the middle of the line from its beginning to its end before the next does.
+    assert_eq!(far.iter().zip(&far[1..]).filter(|(before, after)| before >= after).count(), 4);
+    scene.world.finish();
+}
+
+#[test]
+fn who_has_the_turn_for_a_long_line_and_leaves_gives_it_on() {
+    let mut scene = Scene::with_entries(2);
+    let long = scene.agent.assistant(&"long ".repeat(LONG_LINE_BYTES));
+    scene.append(&long);
+    scene.watch();
+    scene.world.disk.spoil(OpKind::Read, &scene.path, Effect::Slow(Duration::from_millis(10)));
+    let first = scene.world.watch(PANE);
+    let second = scene.world.watch(PANE);
+    scene.world.advance(Duration::from_millis(500));
+    assert!(!scene.world.client(first).received().iter().any(|frame| frame.kind() == "backlog_complete"));
+    scene.world.leave(first);
+    scene.world.advance(Duration::from_secs(5));
+    assert_eq!(scene.world.fresh(second).seqs(), [1, 2, 3]);
     scene.world.finish();
 }
 

@@ -37,6 +37,7 @@
 
 mod demo;
 mod exchange;
+mod long_lines;
 mod ops;
 mod sessions;
 mod store;
@@ -48,6 +49,7 @@ use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use self::demo::DemoPane;
 use self::exchange::Exchange;
+use self::long_lines::LongLines;
 use self::ops::{Ops, Owner};
 use self::sessions::Sessions;
 use self::store::IndexStore;
@@ -90,6 +92,7 @@ pub struct Bridge {
     paused: BTreeSet<ExId>,
     /// Clients that wait for a look at their file which proves what they read.
     unproven: BTreeSet<ExId>,
+    long_lines: LongLines,
 }
 
 /// Panes that are being resolved for those who connect to them: one question for each pane, whoever asks.
@@ -131,6 +134,7 @@ impl Bridge {
             dirty: BTreeSet::new(),
             paused: BTreeSet::new(),
             unproven: BTreeSet::new(),
+            long_lines: LongLines::default(),
         }
     }
 

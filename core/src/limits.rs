@@ -87,6 +87,9 @@ pub const SAVED_EVERY_BYTES: u64 = 16 * 1024 * 1024;
 /// Clients that are served in one call before the core yields with [`Why::More`](crate::io::Why::More).
 pub const CLIENTS_PER_CALL: usize = 64;
 
+/// Bytes of one line that every client may put together for itself. Only one client at a time goes on with a longer one.
+pub const LONG_LINE_BYTES: usize = 1024 * 1024;
+
 /// Places where the next record is looked for in a torn line.
 pub const RESYNC_CANDIDATES: usize = 16;
 

@@ -37,6 +37,7 @@ impl Bridge {
         self.dirty.remove(&ex);
         self.paused.remove(&ex);
         self.unproven.remove(&ex);
+        self.dirty.extend(self.long_lines.done(ex));
         self.timers.stop(Timer::Liveness(ex));
         self.ops.cancel(Owner::Client(ex), &mut self.outputs);
         let Some(session) = self.sessions.session_mut(no) else { return };
@@ -330,10 +331,20 @@ impl Bridge {
         let Some(session) = self.sessions.session(*session) else { return };
         let Some(stream) = self.streams.stream(session.stream) else { return };
         let session_id = session.shown_id(stream.follower.rewrites());
-        let feed = Feed { follower: &stream.follower, ring: &stream.ring, session_id: &session_id };
+        let feed = Feed {
+            follower: &stream.follower,
+            ring: &stream.ring,
+            session_id: &session_id,
+            long_lines: self.long_lines.may_go_on(ex),
+        };
         act(client, feed, &mut self.outputs);
         while let Some((tag, op)) = client.poll_op() {
             self.ops.issue(Owner::Client(ex), tag, op, &mut self.outputs);
+        }
+        if client.has_long_line() {
+            self.long_lines.want(ex);
+        } else {
+            self.dirty.extend(self.long_lines.done(ex));
         }
         if client.is_paused() {
             self.paused.insert(ex);

@@ -41,6 +41,8 @@ pub struct Feed<'a> {
     pub ring: &'a Ring,
     /// The session as clients shall know it now.
     pub session_id: &'a str,
+    /// Whether it is this client's turn to put a long line together.
+    pub long_lines: bool,
 }
 
 /// One WebSocket client.
@@ -222,6 +224,7 @@ impl Client {
         }
         self.pump_live(now, feed, out);
         self.pump_pages(now, feed, out);
+        self.let_go_of_idle_lines(feed);
     }
 
     /// The next operation it wants performed, if any.
@@ -261,6 +264,12 @@ impl Client {
         self.runs().any(Run::is_unproven)
     }
 
+    /// Whether it is in the middle of a long line: only one client may go on with one at a time.
+    #[must_use]
+    pub fn has_long_line(&self) -> bool {
+        self.runs().any(Run::has_long_line)
+    }
+
     /// What waits is proven by the look with this number.
     pub fn proven_by(&mut self, look: u64) {
         let page = self.page.as_mut().map(|page| &mut page.run);
@@ -296,6 +305,20 @@ impl Client {
 
     fn runs(&self) -> impl Iterator<Item = &Run> {
         self.page.as_ref().map(|page| &page.run).into_iter().chain(&self.catch_up)
+    }
+
+    /// Drops what it has of long lines with which it cannot go on, although it is its turn: it has no room for more.
+    fn let_go_of_idle_lines(&mut self, feed: Feed<'_>) {
+        if !feed.long_lines || self.paused {
+            return;
+        }
+        let mut given_back = 0_usize;
+        let page = self.page.as_mut().map(|page| &mut page.run);
+        for run in page.into_iter().chain(self.catch_up.as_mut()).filter(|run| run.has_long_line() && run.is_idle()) {
+            given_back = given_back.saturating_add(run.held_bytes());
+            run.begin_again(feed);
+        }
+        self.give_back(given_back);
     }
 
     fn hold_if_full(&mut self, out: &mut VecDeque<Output>) {

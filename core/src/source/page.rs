@@ -55,6 +55,12 @@ impl PageRead {
         self.done
     }
 
+    /// Bytes of an unfinished line that it keeps.
+    #[must_use]
+    pub fn carried(&self) -> usize {
+        self.lines.tail().len()
+    }
+
     /// The next piece it needs.
     #[must_use]
     pub fn read_op(&self, handle: Handle, index: &SeqIndex) -> Op {

@@ -10,6 +10,7 @@ use bytes::Bytes;
 use super::Feed;
 use crate::agent::Caps;
 use crate::ids::Seq;
+use crate::limits::LONG_LINE_BYTES;
 use crate::machine::{Asks, Tag};
 use crate::source::page::PageRead;
 
@@ -47,10 +48,21 @@ impl Run {
         if self.asked.is_none()
             && self.proof == Proof::NotNeeded
             && !self.read.is_done()
+            && (feed.long_lines || !self.has_long_line())
             && let Some(handle) = feed.follower.handle()
         {
             self.asked = Some(asks.ask(self.read.read_op(handle, feed.follower.index())));
         }
+    }
+
+    /// Whether it is in the middle of a long line.
+    pub(super) fn has_long_line(&self) -> bool {
+        self.read.carried() > LONG_LINE_BYTES
+    }
+
+    /// Whether nothing is on its way that would bring it on.
+    pub(super) fn is_idle(&self) -> bool {
+        self.asked.is_none() && self.proof == Proof::NotNeeded
     }
 
     /// Holds a frame back.
