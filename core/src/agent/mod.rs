@@ -10,7 +10,7 @@ use core::fmt;
 use self::claude::{ClaudeReader, Selection};
 use self::drift::Drift;
 use crate::entry::Entry;
-use crate::limits;
+pub use crate::entry::caps::Caps;
 
 /// One physical line of a transcript, as the line splitter lends it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,40 +21,6 @@ pub struct Line<'a> {
     pub bytes: &'a [u8],
     /// Its length in the file, if it was over the cap: its bytes were not kept.
     pub over_cap: Option<u64>,
-}
-
-/// How long the texts of an entry may be. [`Caps::WIRE`] for frames; [`Caps::NONE`] for the whole entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Caps {
-    /// Unicode scalar values of a message or a thought.
-    pub text_chars: usize,
-    /// Unicode scalar values of a command.
-    pub command_chars: usize,
-    /// Unicode scalar values of an output.
-    pub output_chars: usize,
-    /// Lines of a diff.
-    pub diff_lines: usize,
-    /// Unicode scalar values of a diff.
-    pub diff_chars: usize,
-}
-
-impl Caps {
-    /// The caps of the mobile contract.
-    pub const WIRE: Self = Self {
-        text_chars: limits::TEXT_CHARS,
-        command_chars: limits::COMMAND_CHARS,
-        output_chars: limits::OUTPUT_CHARS,
-        diff_lines: limits::DIFF_LINES,
-        diff_chars: limits::DIFF_CHARS,
-    };
-    /// Nothing is cut.
-    pub const NONE: Self = Self {
-        text_chars: usize::MAX,
-        command_chars: usize::MAX,
-        output_chars: usize::MAX,
-        diff_lines: usize::MAX,
-        diff_chars: usize::MAX,
-    };
 }
 
 /// Turns the lines of one kind of transcript into entries, in two depths that agree on every line, broken ones included.

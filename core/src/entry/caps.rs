@@ -4,7 +4,42 @@ use alloc::format;
 use alloc::string::String;
 
 use super::Text;
+use crate::limits;
 use crate::source::json::Piece;
+
+/// How long the texts of an entry may be. [`Caps::WIRE`] for frames; [`Caps::NONE`] for the whole entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Caps {
+    /// Unicode scalar values of a message or a thought.
+    pub text_chars: usize,
+    /// Unicode scalar values of a command.
+    pub command_chars: usize,
+    /// Unicode scalar values of an output.
+    pub output_chars: usize,
+    /// Lines of a diff.
+    pub diff_lines: usize,
+    /// Unicode scalar values of a diff.
+    pub diff_chars: usize,
+}
+
+impl Caps {
+    /// The caps of the mobile contract.
+    pub const WIRE: Self = Self {
+        text_chars: limits::TEXT_CHARS,
+        command_chars: limits::COMMAND_CHARS,
+        output_chars: limits::OUTPUT_CHARS,
+        diff_lines: limits::DIFF_LINES,
+        diff_chars: limits::DIFF_CHARS,
+    };
+    /// Nothing is cut.
+    pub const NONE: Self = Self {
+        text_chars: usize::MAX,
+        command_chars: usize::MAX,
+        output_chars: usize::MAX,
+        diff_lines: usize::MAX,
+        diff_chars: usize::MAX,
+    };
+}
 
 /// A text that is trimmed and cut while it is written, so that a huge one is never held whole.
 #[derive(Debug, Clone)]

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use similar::{Algorithm, ChangeTag, capture_diff_slices, group_diff_ops};
 
-use crate::agent::Caps;
+use super::caps::Caps;
 use crate::limits::DIFF_SEARCH_LINES;
 
 /// What stands after a line that ends without a newline.
