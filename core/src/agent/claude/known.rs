@@ -26,6 +26,7 @@ const COMMON: &[&str] = &[
     "agentName",
     "forkedFrom",
     "parentToolUseID",
+    "sessionKind",
     "toolUseID",
 ];
 
@@ -49,6 +50,10 @@ const USER: &[&str] = &[
     "planContent",
     "interruptedMessageId",
     "queuePriority",
+    "toolEndsTurn",
+    "classifierMetaLines",
+    "interruptedByShutdown",
+    "turnCompanion",
 ];
 
 const ASSISTANT: &[&str] = &[
@@ -75,6 +80,7 @@ const ASSISTANT: &[&str] = &[
     "attributionAgent",
     "model",
     "advisorModel",
+    "supersedesUuids",
 ];
 
 const SYSTEM: &[&str] = &[
@@ -108,6 +114,16 @@ const SYSTEM: &[&str] = &[
     "writtenPaths",
     "verb",
     "budgetTokens",
+    "trigger",
+    "source",
+    "scope",
+    "direction",
+    "requestId",
+    "originalModel",
+    "fallbackModel",
+    "refusedUserMessageUuid",
+    "apiRefusalExplanation",
+    "apiRefusalCategory",
 ];
 
 const ATTACHMENT: &[&str] = &["attachment", "rendered", "renderedRole"];
