@@ -132,11 +132,24 @@ pub enum Topic {
 
 /// A command line that makes no sense; its text is one line for the person who typed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unclear(String);
+pub struct Unclear {
+    text: String,
+    topic: Topic,
+}
+
+impl Unclear {
+    const fn new(text: String) -> Self {
+        Self { text, topic: Topic::Overview }
+    }
+}
 
 impl fmt::Display for Unclear {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (see panewire --help)", self.0)
+        let Self { text, topic } = self;
+        match topic.word() {
+            Some(word) => write!(f, "{text} (see panewire {word} --help)"),
+            None => write!(f, "{text} (see panewire --help)"),
+        }
     }
 }
 
@@ -144,7 +157,7 @@ impl std::error::Error for Unclear {}
 
 impl From<lexopt::Error> for Unclear {
     fn from(error: lexopt::Error) -> Self {
-        Self(error.to_string())
+        Self::new(error.to_string())
     }
 }
 
@@ -154,16 +167,12 @@ impl From<lexopt::Error> for Unclear {
 /// [`Unclear`] for what is unknown, missing or too much.
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, Unclear> {
     let mut arguments: Vec<OsString> = arguments.into_iter().collect();
-    let topic = match arguments.first().and_then(|first| first.to_str()) {
-        Some("serve") => Topic::Serve,
-        Some("show") => Topic::Show,
-        Some("tail") => Topic::Tail,
-        Some("panes") => Topic::Panes,
-        Some("drift") => Topic::Drift,
-        Some("token") => Topic::Token,
-        Some("help") => Topic::Overview,
-        Some(word) if !word.starts_with('-') => return Err(Unclear(format!("unknown command '{word}'"))),
-        _ => {
+    let word = |at: usize| arguments.get(at).and_then(|word| word.to_str()).filter(|word| !word.starts_with('-'));
+    let topic = match (word(0), word(1)) {
+        (Some("help"), None) => return Ok(Command::Help(Topic::Overview)),
+        (Some("help"), Some(word)) => return Topic::named(word).map(Command::Help),
+        (Some(word), _) => Topic::named(word)?,
+        (None, _) => {
             return match options(Topic::Serve, arguments)? {
                 Command::Help(_) => Ok(Command::Help(Topic::Overview)),
                 command => Ok(command),
@@ -175,9 +184,10 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, U
 }
 
 fn options(topic: Topic, arguments: Vec<OsString>) -> Result<Command, Unclear> {
-    if topic == Topic::Overview {
-        return Ok(Command::Help(Topic::Overview));
-    }
+    read(topic, arguments).map_err(|unclear| Unclear { topic, ..unclear })
+}
+
+fn read(topic: Topic, arguments: Vec<OsString>) -> Result<Command, Unclear> {
     let mut serve = Serve::default();
     let (mut json, mut table, mut rotate, mut url, mut subject) = (false, false, false, None, None);
     let mut parser = lexopt::Parser::from_args(arguments);
@@ -193,7 +203,7 @@ fn options(topic: Topic, arguments: Vec<OsString>) -> Result<Command, Unclear> {
                     "socket" => HerdrMode::Socket,
                     "cli" => HerdrMode::Cli,
                     "none" => HerdrMode::Off,
-                    other => return Err(Unclear(format!("--herdr is auto, socket, cli or none, not '{other}'"))),
+                    other => return Err(Unclear::new(format!("--herdr is auto, socket, cli or none, not '{other}'"))),
                 };
             }
             Long("herdr-bin") if topic != Topic::Token => serve.places.herdr_bin = Some(path(&mut parser)?),
@@ -206,7 +216,7 @@ fn options(topic: Topic, arguments: Vec<OsString>) -> Result<Command, Unclear> {
                     "warn" => Level::Warn,
                     "info" => Level::Info,
                     "debug" => Level::Debug,
-                    other => return Err(Unclear(format!("--log is warn, info or debug, not '{other}'"))),
+                    other => return Err(Unclear::new(format!("--log is warn, info or debug, not '{other}'"))),
                 };
             }
             Long("demo") if topic == Topic::Serve => serve.demo = true,
@@ -221,7 +231,9 @@ fn options(topic: Topic, arguments: Vec<OsString>) -> Result<Command, Unclear> {
         }
     }
     let places = serve.places.clone();
-    let named = |subject: Option<String>, what: &str| subject.ok_or_else(|| Unclear(format!("{what} is missing")));
+    let named = |subject: Option<String>, what: &str| {
+        subject.ok_or_else(|| Unclear::new(format!("{what} is missing: 'panewire panes' lists what there is")))
+    };
     Ok(match topic {
         Topic::Overview => Command::Help(topic),
         Topic::Serve => Command::Serve(serve),
@@ -240,7 +252,7 @@ fn text(parser: &mut lexopt::Parser) -> Result<String, Unclear> {
 fn path(parser: &mut lexopt::Parser) -> Result<PathBuf, Unclear> {
     let path = PathBuf::from(text(parser)?);
     if path.as_os_str().is_empty() {
-        return Err(Unclear("an empty path".to_owned()));
+        return Err(Unclear::new("a path is empty".to_owned()));
     }
     Ok(path)
 }
@@ -252,11 +264,30 @@ fn listen(address: String) -> Result<String, Unclear> {
     }
     match address.rsplit_once(':') {
         Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => Ok(address),
-        _ => Err(Unclear(format!("--listen wants HOST:PORT, not '{address}'"))),
+        _ => Err(Unclear::new(format!("--listen wants HOST:PORT, not '{address}'"))),
     }
 }
 
 impl Topic {
+    const COMMANDS: [Self; 6] = [Self::Serve, Self::Show, Self::Tail, Self::Panes, Self::Drift, Self::Token];
+
+    fn named(word: &str) -> Result<Self, Unclear> {
+        let topic = Self::COMMANDS.into_iter().find(|topic| topic.word() == Some(word));
+        topic.ok_or_else(|| Unclear::new(format!("unknown command '{word}'")))
+    }
+
+    const fn word(self) -> Option<&'static str> {
+        match self {
+            Self::Overview => None,
+            Self::Serve => Some("serve"),
+            Self::Show => Some("show"),
+            Self::Tail => Some("tail"),
+            Self::Panes => Some("panes"),
+            Self::Drift => Some("drift"),
+            Self::Token => Some("token"),
+        }
+    }
+
     /// The help.
     #[must_use]
     pub const fn help(self) -> &'static str {
@@ -283,7 +314,7 @@ usage:
   panewire drift [--table] [DIR|FILE]   say what no reader knew in the transcripts
   panewire token [--rotate]             print the token, or a new one
 
-  panewire COMMAND --help               more about a command
+  panewire COMMAND --help               more about a command and its options
   panewire --version
 ";
 
@@ -305,18 +336,19 @@ usage: panewire [serve] [OPTIONS]
   --demo                  serve the pane 'demo' even when there is something else to follow
 
 On standard output it says where it listens, in one line. Clients need the token: see 'panewire token'.
-The environment variable PANEWIRE_TOKEN replaces the token file.
+The environment variable PANEWIRE_TOKEN replaces the token file. SIGINT or SIGTERM ends it.
 ";
 
 const SHOW: &str = "\
-Print a conversation from a file, normalised.
+Print a conversation from a file, normalised. No daemon is needed.
 
 usage: panewire show [--json] [OPTIONS] FILE|SESSION
 
   --json                  one JSON entry a line
   --home DIR              where to look for a session
 
-A FILE is a path; a SESSION is the id of a Claude Code session.
+A FILE is the path of a transcript; a SESSION is the id of a Claude Code session, as 'panewire panes' shows it after
+'claude:'. Colours are for terminals; NO_COLOR switches them off.
 ";
 
 const TAIL: &str = "\
@@ -327,6 +359,8 @@ usage: panewire tail [--url URL] [OPTIONS] PANE
   --url URL               the daemon [the one that runs on this machine, else http://127.0.0.1:8787]
   --state-dir DIR         where that daemon keeps its state
 
+A PANE is one that 'panewire panes' lists, or claude:latest (the newest session of all), or claude:dir:DIR (the newest
+of a directory). It runs until it is interrupted or the daemon stops.
 The token comes from PANEWIRE_TOKEN or from the daemon's token file; ?token= in the URL wins.
 ";
 
@@ -338,6 +372,8 @@ usage: panewire panes [OPTIONS]
   --home DIR              the home directory whose agents are followed
   --herdr auto|socket|cli|none, --herdr-bin PATH, --herdr-socket PATH
                           how herdr is asked
+
+The first word of each pane is what 'panewire tail' takes.
 ";
 
 const DRIFT: &str = "\
@@ -452,6 +488,7 @@ mod tests {
             ("token", Topic::Token),
         ] {
             assert_eq!(parsed(&format!("{word} --help")), Ok(Command::Help(topic)));
+            assert_eq!(parsed(&format!("help {word}")), Ok(Command::Help(topic)));
             assert!(topic.help().contains("usage: panewire "));
             assert!(OVERVIEW.contains(&format!("panewire {word}")) || word == "serve");
         }
@@ -460,17 +497,20 @@ mod tests {
     #[test]
     fn what_makes_no_sense_is_said_in_one_line() {
         assert_eq!(error("srve"), "unknown command 'srve' (see panewire --help)");
-        assert_eq!(error("--bogus"), "invalid option '--bogus' (see panewire --help)");
-        assert_eq!(error("panes --demo"), "invalid option '--demo' (see panewire --help)");
-        assert_eq!(error("show"), "FILE or SESSION is missing (see panewire --help)");
-        assert_eq!(error("tail"), "PANE is missing (see panewire --help)");
-        assert_eq!(error("tail a b"), "unexpected argument \"b\" (see panewire --help)");
-        assert_eq!(error("--herdr ssh"), "--herdr is auto, socket, cli or none, not 'ssh' (see panewire --help)");
-        assert_eq!(error("--log loud"), "--log is warn, info or debug, not 'loud' (see panewire --help)");
+        assert_eq!(error("help srve"), "unknown command 'srve' (see panewire --help)");
+        assert_eq!(error("--bogus"), "invalid option '--bogus' (see panewire serve --help)");
+        assert_eq!(error("panes --demo"), "invalid option '--demo' (see panewire panes --help)");
+        let missing = "is missing: 'panewire panes' lists what there is";
+        assert_eq!(error("show"), format!("FILE or SESSION {missing} (see panewire show --help)"));
+        assert_eq!(error("tail"), format!("PANE {missing} (see panewire tail --help)"));
+        assert_eq!(error("tail a b"), "unexpected argument \"b\" (see panewire tail --help)");
+        assert_eq!(error("token --home="), "a path is empty (see panewire token --help)");
+        assert_eq!(error("--herdr ssh"), "--herdr is auto, socket, cli or none, not 'ssh' (see panewire serve --help)");
+        assert_eq!(error("--log loud"), "--log is warn, info or debug, not 'loud' (see panewire serve --help)");
         for address in ["x", "host", "host:", ":80", "host:99999"] {
             assert_eq!(
                 error(&format!("--listen {address}")),
-                format!("--listen wants HOST:PORT, not '{address}' (see panewire --help)")
+                format!("--listen wants HOST:PORT, not '{address}' (see panewire serve --help)")
             );
         }
     }

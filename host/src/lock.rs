@@ -32,7 +32,7 @@ impl Lock {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let who = read(state_dir).map_or_else(String::new, |holder| format!(" (process {})", holder.pid));
-                let text = format!("another daemon{who} has the state directory {}", state_dir.display());
+                let text = format!("another daemon{who} has it");
                 return Err(io::Error::new(io::ErrorKind::AlreadyExists, text));
             }
             Err(TryLockError::Error(error)) => return Err(error),
@@ -96,10 +96,7 @@ mod tests {
         let pid = std::process::id();
         let error = Lock::take(&state_dir).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
-        assert_eq!(
-            error.to_string(),
-            format!("another daemon (process {pid}) has the state directory {}", state_dir.display())
-        );
+        assert_eq!(error.to_string(), format!("another daemon (process {pid}) has it"));
         assert_eq!(holder(&state_dir), Some(Holder { pid, url: None }));
         lock.say(Some("http://127.0.0.1:1234")).unwrap();
         lock.say(Some("http://127.0.0.1:9")).unwrap();

@@ -56,7 +56,10 @@ impl Surroundings {
         let home = places.home.clone().or_else(|| user_home.clone());
         let home = home.ok_or_else(|| Unusable("there is no HOME: say --home DIR".to_owned()))?;
         if let Err(error) = fs::read_dir(&home) {
-            return Err(Unusable(format!("cannot read the home directory {}: {error}", home.display())));
+            return Err(Unusable(format!(
+                "cannot read the home directory {}: {error}; --home DIR names another",
+                home.display()
+            )));
         }
         // Who names a home wants that one, and not what the environment says about another.
         let configured = if places.home.is_some() { None } else { variable("CLAUDE_CONFIG_DIR") };
@@ -147,7 +150,7 @@ fn text(path: &Path) -> Result<String, Unusable> {
 }
 
 fn not_utf8(path: &Path) -> Unusable {
-    Unusable(format!("not UTF-8: {}", path.display()))
+    Unusable(format!("the path {} is not UTF-8: name one that is", path.display()))
 }
 
 #[cfg(test)]
@@ -246,6 +249,7 @@ mod tests {
         let places = Places { home: Some(missing.clone().into()), ..Places::default() };
         let error = found(&places, &[("HOME", &home)]).unwrap_err().to_string();
         assert!(error.starts_with(&format!("cannot read the home directory {missing}: ")), "{error}");
+        assert!(error.ends_with("; --home DIR names another"), "{error}");
         assert_eq!(found(&Places::default(), &[]).unwrap_err().to_string(), "there is no HOME: say --home DIR");
         let places = Places { home: Some(home.into()), ..Places::default() };
         assert_eq!(found(&places, &[]).unwrap_err().to_string(), "there is no HOME: say --state-dir DIR");

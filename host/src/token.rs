@@ -79,7 +79,12 @@ fn from_variable(value: Option<OsString>) -> io::Result<Option<String>> {
     let Some(value) = value.filter(|value| !value.is_empty()) else {
         return Ok(None);
     };
-    let nothing = || io::Error::new(io::ErrorKind::InvalidData, format!("{VARIABLE} holds no token"));
+    let nothing = || {
+        io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("{VARIABLE} holds no token: unset it, or set it to one word"),
+        )
+    };
     let token = value.to_str().and_then(token_in).ok_or_else(nothing)?;
     Ok(Some(token.to_owned()))
 }
@@ -155,7 +160,11 @@ mod tests {
         assert_eq!(token(""), Ok(None));
         assert_eq!(token(" my-own\n"), Ok(Some("my-own".into())));
         for nothing in [" ", "\n", "two words", "a\u{7}b"] {
-            assert_eq!(token(nothing), Err("PANEWIRE_TOKEN holds no token".into()), "{nothing:?}");
+            assert_eq!(
+                token(nothing),
+                Err("PANEWIRE_TOKEN holds no token: unset it, or set it to one word".into()),
+                "{nothing:?}"
+            );
         }
     }
 }

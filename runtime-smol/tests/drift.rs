@@ -70,7 +70,7 @@ fn json_is_the_report_of_the_daemon() {
 fn nothing_unknown_is_said_so() {
     let home = home();
     let path = home.path().join(".claude/projects/-a");
-    let said = "1 files, 2 lines, 1 entries\nnothing unknown\n";
+    let said = "1 file, 2 lines, 1 entry\nnothing unknown\n";
     assert_eq!(drift(home.path(), &[path.to_str().unwrap()]), (Some(0), said.into(), String::new()));
 }
 
@@ -102,4 +102,11 @@ fn what_is_not_there_is_said_in_one_line() {
     let (code, out, err) = drift(home.path(), &["/nowhere/at/all"]);
     let said = "panewire: cannot read /nowhere/at/all: No such file or directory (os error 2)\n";
     assert_eq!((code, &*out, &*err), (Some(1), "", said));
+    let empty = tempfile::tempdir().unwrap();
+    let projects = empty.path().join(".claude/projects");
+    let said = format!(
+        "panewire: there are no sessions: {} does not exist; name a DIR or a FILE, or another home by --home DIR\n",
+        projects.display()
+    );
+    assert_eq!(drift(empty.path(), &[]), (Some(1), String::new(), said));
 }

@@ -26,7 +26,13 @@ pub(crate) fn run(json: bool, table: bool, what: Option<&Path>, places: &Places)
         None => projects_root(&Roots { claude: Surroundings::find(places)?.claude }).into(),
     };
     let mut files = Vec::new();
-    find(&root, 0, &mut files).map_err(|error| unreadable(&root, &error))?;
+    find(&root, 0, &mut files).map_err(|error| match (what, error.kind()) {
+        (None, io::ErrorKind::NotFound) => Problem::new(format_args!(
+            "there are no sessions: {} does not exist; name a DIR or a FILE, or another home by --home DIR",
+            root.display()
+        )),
+        _ => unreadable(&root, &error),
+    })?;
     let mut survey = Survey::default();
     for file in &files {
         survey.file(file, table).map_err(|error| unreadable(file, &error))?;
@@ -102,7 +108,9 @@ fn json_line(out: &mut impl Write, value: &impl serde::Serialize) -> io::Result<
 }
 
 fn write_drift(out: &mut impl Write, survey: &Survey, files: usize) -> io::Result<()> {
-    writeln!(out, "{files} files, {} lines, {} entries", survey.lines, survey.entries)?;
+    let files = u64::try_from(files).unwrap_or(u64::MAX);
+    let (lines, entries) = (counted(survey.lines, "line", "lines"), counted(survey.entries, "entry", "entries"));
+    writeln!(out, "{}, {lines}, {entries}", counted(files, "file", "files"))?;
     if survey.drift.is_empty() {
         return writeln!(out, "nothing unknown");
     }
@@ -117,6 +125,10 @@ fn write_drift(out: &mut impl Write, survey: &Survey, files: usize) -> io::Resul
         0 => Ok(()),
         more => writeln!(out, "… {more} more of other names"),
     }
+}
+
+fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 fn write_table(out: &mut impl Write, table: &Table) -> io::Result<()> {

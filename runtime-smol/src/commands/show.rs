@@ -33,7 +33,13 @@ pub(crate) fn run(json: bool, what: &str, places: &Places) -> Result<(), Problem
         out: BufWriter::new(io::stdout().lock()),
     };
     match each_line(&path, |line| printer.line(line)).map_err(unreadable)? {
-        ControlFlow::Continue(()) => quiet(printer.out.flush()),
+        ControlFlow::Continue(()) => {
+            if printer.printed == 0 {
+                // Who closed our standard error does not want to read it.
+                let _ = writeln!(io::stderr(), "panewire: there are no entries in {}", path.display());
+            }
+            quiet(printer.out.flush())
+        }
         ControlFlow::Break(error) => quiet(Err(error)),
     }
 }
@@ -71,7 +77,11 @@ pub(crate) fn each_line<E>(
 fn find(what: &str, places: &Places) -> Result<PathBuf, Problem> {
     match fs::metadata(what) {
         Ok(metadata) if metadata.is_file() => return Ok(what.into()),
-        Ok(_) => return Err(Problem::new(format_args!("{what} is not a regular file"))),
+        Ok(_) => {
+            return Err(Problem::new(format_args!(
+                "{what} is not a file: show wants a transcript (*.jsonl) or a session"
+            )));
+        }
         Err(error) if !is_session_id(what) => {
             return Err(Problem::new(format_args!("cannot read {what}: {error}")));
         }
@@ -85,7 +95,10 @@ fn find(what: &str, places: &Places) -> Result<PathBuf, Problem> {
         Some(Err(LocateError::Unreadable(error))) => {
             Err(Problem::new(format_args!("cannot read the session {what}: {error}")))
         }
-        _ => Err(Problem::new(format_args!("there is no file and no session {what} below {}", roots.claude))),
+        _ => Err(Problem::new(format_args!(
+            "there is no file {what} and no such session below {}: 'panewire panes' lists what there is",
+            roots.claude
+        ))),
     }
 }
 

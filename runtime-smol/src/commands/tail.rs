@@ -20,6 +20,10 @@ use crate::{Problem, quiet};
 /// A daemon that sends not even a ping for this long is gone.
 const SILENCE: Duration = PING_EVERY.saturating_mul(3);
 
+/// For a token that the daemon does not take.
+const ANOTHER_TOKEN: &str = "the daemon wants another token (401): PANEWIRE_TOKEN, --state-dir DIR or ?token= in --url \
+    give one; after 'token --rotate' it keeps the old one until it is restarted";
+
 /// Follows a pane until somebody closes.
 pub(crate) fn run(url: Option<&str>, pane: &str, places: &Places) -> Result<(), Problem> {
     let surroundings = Surroundings::find(places)?;
@@ -44,7 +48,10 @@ pub(crate) fn run(url: Option<&str>, pane: &str, places: &Places) -> Result<(), 
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
                 other => quiet(other)?,
             },
-            Ok(Message::Close(frame)) => return closed(frame.as_ref()),
+            Ok(Message::Close(frame)) => {
+                quiet(printer.end(frame.as_ref()))?;
+                return closed(frame.as_ref());
+            }
             Ok(Message::Binary(_) | Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => {}
             Err(error) => {
                 return Err(Problem::new(format_args!("the daemon at {} is gone: {}", target.base, cause(&error))));
@@ -107,14 +114,21 @@ fn connect(target: &Target, pane: &str, secret: Option<&str>) -> Result<WebSocke
         Ok((socket, _)) => Ok(socket),
         Err(HandshakeError::Failure(Error::Http(response))) => {
             let body = response.body().as_deref().map(String::from_utf8_lossy).unwrap_or_default();
-            let hint =
-                if response.status() == 401 { " (the token: PANEWIRE_TOKEN, --state-dir or ?token=)" } else { "" };
-            Err(Problem::new(format_args!("{} {}{hint}", response.status().as_u16(), body.trim())))
+            Err(refused(pane, response.status().as_u16(), body.trim()))
         }
         Err(HandshakeError::Failure(error)) => {
             Err(Problem::new(format_args!("what answers at {authority} is no Panewire: {}", cause(&error))))
         }
         Err(HandshakeError::Interrupted(_)) => Err(Problem::new(format_args!("nobody answers at {authority}"))),
+    }
+}
+
+/// What the daemon answered instead of a conversation, and what a person can do about it.
+fn refused(pane: &str, status: u16, body: &str) -> Problem {
+    match status {
+        401 => Problem::new(ANOTHER_TOKEN),
+        404 => Problem::new(format_args!("cannot follow '{pane}': {body} (404); 'panewire panes' lists what there is")),
+        _ => Problem::new(format_args!("cannot follow '{pane}': {body} ({status})")),
     }
 }
 
@@ -174,6 +188,16 @@ enum Shown<'a> {
 }
 
 impl Printer<'_> {
+    /// Says why nothing more comes, where that is no problem.
+    fn end(&mut self, frame: Option<&CloseFrame>) -> io::Result<()> {
+        if closed(frame).is_ok() {
+            let reason = frame.map_or("", |frame| frame.reason.as_str());
+            let reason = if reason.is_empty() { "no reason given" } else { reason };
+            self.renderer.note(&mut self.out, &format!("the daemon closed: {reason}"))?;
+        }
+        self.out.flush()
+    }
+
     fn frame(&mut self, text: &str) -> io::Result<()> {
         let (renderer, out) = (self.renderer, &mut self.out);
         match serde_json::from_str(text) {
@@ -222,6 +246,17 @@ mod tests {
             assert!(!problem.contains("secret"));
         }
         assert!(target("https://h").unwrap_err().contains("no TLS"));
+    }
+
+    #[test]
+    fn a_refusal_says_what_to_do() {
+        assert_eq!(refused("demo", 401, "unauthorized").to_string(), ANOTHER_TOKEN);
+        assert_eq!(
+            refused("demo", 404, "no such agent").to_string(),
+            "cannot follow 'demo': no such agent (404); 'panewire panes' lists what there is"
+        );
+        let others = "cannot follow 'w1:p1': herdr is down (502)";
+        assert_eq!(refused("w1:p1", 502, "herdr is down").to_string(), others);
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub(crate) fn run(rotate: bool, places: &Places) -> Result<(), Problem> {
     let unusable = |error| Problem::new(format_args!("cannot use the token: {error}"));
     let from_variable = token::from_environment().map_err(unusable)?;
     if rotate && from_variable.is_some() {
-        return Err(Problem::new("PANEWIRE_TOKEN replaces the token file: change it there"));
+        return Err(Problem::new("PANEWIRE_TOKEN replaces the token file: change that variable, or unset it"));
     }
     if let Some(secret) = from_variable {
         return print(&format!("{secret}\n"));
@@ -23,7 +23,7 @@ pub(crate) fn run(rotate: bool, places: &Places) -> Result<(), Problem> {
     if rotate && let Some(holder) = lock::holder(&state_dir) {
         let _ = writeln!(
             io::stderr(),
-            "panewire: the running daemon (process {}) keeps the old token until it is started again",
+            "panewire: the running daemon (process {}) keeps the old token until it is restarted",
             holder.pid
         );
     }

@@ -37,11 +37,15 @@ const SHUTDOWN_WITHIN: Duration = Duration::from_secs(3);
 pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
     let log = Log::new(serve.log);
     let surroundings = Surroundings::find(&serve.places)?;
-    let mut lock = Lock::take(&surroundings.state_dir)
-        .map_err(|error| Problem::new(format_args!("cannot use the state directory: {error}")))?;
+    let state_dir = &surroundings.state_dir;
+    let mut lock = Lock::take(state_dir).map_err(|error| {
+        let place = state_dir.display();
+        Problem::new(format_args!("cannot use the state directory {place}: {error}; --state-dir DIR names another"))
+    })?;
     let (secret, origin) = secret(&surroundings)?;
-    let listener = Listener::bind(&serve.listen)
-        .map_err(|error| Problem::new(format_args!("cannot listen on {}: {error}", serve.listen)))?;
+    let listener = Listener::bind(&serve.listen).map_err(|error| {
+        Problem::new(format_args!("cannot listen on {}: {error}; --listen HOST:PORT names another place", serve.listen))
+    })?;
     let address = listener.address();
     if !address.ip().is_loopback() {
         let text =
