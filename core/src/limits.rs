@@ -54,6 +54,10 @@ pub const MAX_READ_BYTES: usize = 256 * 1024;
 /// Bytes that a live tail or a page asks for at once: small, so that no client waits long for another.
 pub const PAGE_READ_BYTES: usize = 64 * 1024;
 
+/// Bytes of a live line above which its entries are counted before they are built: when it holds more than the largest
+/// page, clients read them like one.
+pub const LIVE_LINE_BYTES: usize = 64 * 1024;
+
 /// Bytes already read that are read again and compared, to see that a file was rewritten.
 pub const OVERLAP_BYTES: usize = 4 * 1024;
 

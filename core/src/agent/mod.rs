@@ -6,6 +6,7 @@ pub mod drift;
 use alloc::boxed::Box;
 use alloc::string::String;
 use core::fmt;
+use core::ops::ControlFlow;
 
 use self::claude::{ClaudeReader, Selection};
 use self::drift::Drift;
@@ -37,7 +38,15 @@ pub trait Reader: fmt::Debug + Send {
     }
 
     /// The entries of the line, in order: exactly [`count`](Reader::count) of them.
-    fn read(&self, line: &Line<'_>, caps: &Caps, each: &mut dyn FnMut(Entry));
+    fn read(&self, line: &Line<'_>, caps: &Caps, each: &mut dyn FnMut(Entry)) {
+        self.read_from(line, caps, 0, &mut |entry| {
+            each(entry);
+            ControlFlow::Continue(())
+        });
+    }
+
+    /// The same without the first `skip` of them, until `each` breaks: nothing is built that is not given out.
+    fn read_from(&self, line: &Line<'_>, caps: &Caps, skip: u64, each: &mut dyn FnMut(Entry) -> ControlFlow<()>);
 
     /// Notes everything in the line of this file that the reader does not know.
     fn drift(&self, line: &Line<'_>, file: &str, drift: &mut Drift);

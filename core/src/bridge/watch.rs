@@ -76,6 +76,7 @@ impl Bridge {
                     ring.push(seq, frames::entry(true, seq, &entry));
                     news.entries = true;
                 }
+                Event::Grown => news.entries = true,
                 Event::Rewritten => {
                     ring.clear();
                     *saved_to = 0;

@@ -23,7 +23,9 @@ use crate::agent::{Caps, Counted, Line, Reader};
 use crate::entry::Entry;
 use crate::ids::{Handle, Seq};
 use crate::io::{Facts, Failure, FailureKind, FileIdentity, FileKind, FileTime, Op, Outcome};
-use crate::limits::{MAX_READ_BYTES, OVERLAP_BYTES, PAGE_READ_BYTES, SAVED_INDEX_BYTES};
+use crate::limits::{
+    LIVE_LINE_BYTES, MAX_PAGE_ENTRIES, MAX_READ_BYTES, OVERLAP_BYTES, PAGE_READ_BYTES, SAVED_INDEX_BYTES,
+};
 use crate::machine::{Asks, Machine, Tag};
 use crate::source::generation;
 use crate::source::index::SeqIndex;
@@ -51,6 +53,8 @@ pub enum Event {
     Looked,
     /// The stream has one more entry.
     Entry(Seq, Box<Entry>),
+    /// The stream has more entries, so many in one line that they were only counted: they are read like a page.
+    Grown,
     /// The file is another one than was counted. Nothing that was read of it holds any more.
     Rewritten,
     /// It cannot be read at all; the text is the operating system's.
@@ -530,8 +534,13 @@ fn count_or_read(
     events: &mut VecDeque<Event>,
 ) -> bool {
     let mut seq = Seq::after(index.total());
+    let is_long = phase == Phase::Counting || line.bytes.len() > LIVE_LINE_BYTES;
+    let counted = if is_long { reader.counted(line) } else { Counted::default() };
     let Counted { entries, odd } = if phase == Phase::Counting {
-        reader.counted(line)
+        counted
+    } else if counted.entries > MAX_PAGE_ENTRIES {
+        events.push_back(Event::Grown);
+        counted
     } else {
         let first = seq;
         reader.read(line, &Caps::WIRE, &mut |entry| {

@@ -146,15 +146,14 @@ impl Wanted {
         }
         let Self { next, last, caps } = self;
         let mut given = Given::All;
-        let mut seq = Seq::after(entries_before);
-        reader.read(line, caps, &mut |entry| {
-            if seq == *next && seq <= *last && given == Given::All {
-                *next = seq.next();
-                if each(seq, entry).is_break() {
-                    given = Given::Some;
-                }
+        let skip = next.get().saturating_sub(entries_before).saturating_sub(1);
+        reader.read_from(line, caps, skip, &mut |entry| {
+            let seq = *next;
+            *next = seq.next();
+            if each(seq, entry).is_break() {
+                given = Given::Some;
             }
-            seq = seq.next();
+            if given == Given::All && *next <= *last { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
         given
     }

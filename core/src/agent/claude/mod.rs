@@ -25,6 +25,8 @@ mod said;
 mod table;
 mod walk;
 
+use core::ops::ControlFlow;
+
 pub use head::recorded;
 pub use table::{Became, Table};
 
@@ -66,8 +68,14 @@ impl Reader for ClaudeReader {
         Counted { entries, odd: odd || unplaced }
     }
 
-    fn read(&self, line: &Line<'_>, caps: &Caps, each: &mut dyn FnMut(Entry)) {
-        walk::walk(line, self.selection, &mut |item| each(render::entry(line.offset, &item, caps)));
+    fn read_from(&self, line: &Line<'_>, caps: &Caps, skip: u64, each: &mut dyn FnMut(Entry) -> ControlFlow<()>) {
+        let (mut before, mut flow) = (0_u64, ControlFlow::Continue(()));
+        walk::walk(line, self.selection, &mut |item| {
+            if before >= skip && flow.is_continue() {
+                flow = each(render::entry(line.offset, &item, caps));
+            }
+            before = before.saturating_add(1);
+        });
     }
 
     fn drift(&self, line: &Line<'_>, file: &str, drift: &mut Drift) {

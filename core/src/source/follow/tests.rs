@@ -79,6 +79,7 @@ impl Disk {
         while let Some(event) = follower.poll_event() {
             seen.push(match event {
                 Event::Looked => continue,
+                Event::Grown => String::from("grown"),
                 Event::Ready => String::from("ready"),
                 Event::Entry(seq, entry) => alloc::format!("{} {}", seq.get(), entry.id),
                 Event::Rewritten => String::from("rewritten"),
@@ -308,4 +309,21 @@ fn a_small_file_is_not_saved() {
     let mut follower = follower();
     disk.settle(&mut follower);
     assert_eq!(follower.saved(), None);
+}
+
+#[test]
+fn a_live_line_of_more_entries_than_a_page_is_only_counted() {
+    let mut disk = Disk::with(b"");
+    let mut follower = follower();
+    disk.settle(&mut follower);
+    let block = "{\"type\":\"text\",\"text\":\"one of many, and long enough that all of them are no short line .......................................................................\"},";
+    let blocks = block.repeat(600);
+    let line = alloc::format!(
+        "{{\"type\":\"user\",\"uuid\":\"m\",\"message\":{{\"role\":\"user\",\"content\":[{}]}}}}\n",
+        blocks.trim_end_matches(',')
+    );
+    disk.append(line.as_bytes());
+    assert_eq!(disk.poll(&mut follower), ["grown"]);
+    disk.append(&user("z"));
+    assert_eq!(disk.poll(&mut follower), ["601 z#0"]);
 }
