@@ -10,6 +10,9 @@ use crate::render::one_line;
 /// Characters of a pane's title that are shown.
 const TITLE_CHARS: usize = 60;
 
+/// For a herdr that could not be asked.
+const HERDR_ADVICE: &str = "; --herdr-bin PATH or --herdr-socket PATH say where it is, --herdr none leaves it out";
+
 /// The answer to `GET /panes`.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Listing {
@@ -17,7 +20,7 @@ pub(crate) struct Listing {
     pub(crate) panes: Vec<Row>,
     /// What could not be looked at.
     #[serde(default)]
-    pub(crate) notes: Vec<String>,
+    notes: Vec<String>,
 }
 
 /// One pane.
@@ -56,6 +59,14 @@ impl Row {
 }
 
 impl Listing {
+    /// What could not be looked at, and what can be done about it.
+    pub(crate) fn warnings(&self) -> impl Iterator<Item = String> {
+        self.notes.iter().map(|note| {
+            let advice = if note.starts_with("herdr ") { HERDR_ADVICE } else { "" };
+            format!("{note}{advice}")
+        })
+    }
+
     /// Writes every pane and its file.
     pub(crate) fn write(&self, out: &mut impl Write, now: SystemTime) -> io::Result<()> {
         for row in &self.panes {
@@ -115,14 +126,15 @@ mod tests {
     fn a_pane_is_one_line_and_its_file_another() {
         let json = r#"{"panes":[{"pane":"w1:p2","agent_kind":"codex","status":"idle","title":"fix\n\u001bit"},
             {"pane":"claude:7d2c","agent_kind":"claude","session_id":"7d2c","cwd":"/w","file":"/h/7d2c.jsonl",
-             "size":1234567,"modified_ms":1000000}],"notes":["herdr: no luck"]}"#;
+             "size":1234567,"modified_ms":1000000}],"notes":["herdr agent list: no luck","the disk: no luck"]}"#;
         let listing: Listing = serde_json::from_str(json).unwrap();
         let mut out = Vec::new();
         listing.write(&mut out, UNIX_EPOCH + Duration::from_secs(1000 + 185)).unwrap();
         let expected = "w1:p2  codex, idle: fix  it\n\
                         claude:7d2c  claude, 3 min ago, 1.2 MB, /w\n    /h/7d2c.jsonl\n";
         assert_eq!(String::from_utf8(out).unwrap(), expected);
-        assert_eq!(listing.notes, ["herdr: no luck"]);
+        let warnings: Vec<String> = listing.warnings().collect();
+        assert_eq!(warnings, [format!("herdr agent list: no luck{HERDR_ADVICE}"), "the disk: no luck".to_owned()]);
     }
 
     #[test]

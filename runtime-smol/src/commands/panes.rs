@@ -31,8 +31,8 @@ pub(crate) fn run(places: &Places) -> Result<(), Problem> {
         return Err(Problem::new(format_args!("{} {}", response.status, text.trim())));
     }
     let listing: Listing = serde_json::from_slice(&response.body).map_err(Problem::new)?;
-    for note in &listing.notes {
-        Log::new(Level::Warn).write(Level::Warn, note);
+    for warning in listing.warnings() {
+        Log::new(Level::Warn).write(Level::Warn, &warning);
     }
     if listing.panes.is_empty() {
         let _ = writeln!(io::stderr(), "panewire: no panes and no sessions below {}", surroundings.claude);

@@ -7,8 +7,8 @@ use std::rc::Rc;
 use std::time::SystemTime;
 
 use panewire_core::io::{Level, Request};
-use panewire_host::Log;
 use panewire_host::arguments::Serve;
+use panewire_host::{Log, token};
 
 use super::driver::Driver;
 use super::http;
@@ -30,14 +30,18 @@ pub(crate) async fn greet(driver: Rc<Driver>, secret: String, log: Log, serve: S
     let Ok(listing) = serde_json::from_slice::<Listing>(&body) else {
         return;
     };
-    for note in &listing.notes {
-        log.write(Level::Warn, note);
+    for warning in listing.warnings() {
+        log.write(Level::Warn, &warning);
     }
     if serve.log >= Level::Info {
         let program = env::args().next().unwrap_or_else(|| "panewire".to_owned());
         let state_dir = serve.places.state_dir.as_ref().map(|path| path.to_string_lossy().into_owned());
+        let mut text = text(&listing, &program, state_dir.as_deref(), SystemTime::now());
+        if token::from_environment().is_ok_and(|token| token.is_some()) {
+            let _ = writeln!(text, "Every client needs the token that {} holds here.", token::VARIABLE);
+        }
         // Who closed our standard error does not want to read it.
-        let _ = io::stderr().write_all(text(&listing, &program, state_dir.as_deref(), SystemTime::now()).as_bytes());
+        let _ = io::stderr().write_all(text.as_bytes());
     }
 }
 
