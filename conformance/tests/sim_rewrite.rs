@@ -6,6 +6,7 @@ use panewire_conformance::sim::client::Received;
 use panewire_conformance::sim::disk::{Effect, OpKind};
 use panewire_conformance::sim::scene::{CWD, NEXT_SESSION, PANE, SESSION};
 use panewire_conformance::sim::{Frames as _, Scene, Transcript};
+use panewire_core::io::FailureKind;
 
 /// The stream opened again as the `n`th rewrite of the session, with so many entries.
 fn assert_reopened(frames: &[Received], n: u32, total: u64) {
@@ -145,5 +146,21 @@ fn a_page_never_mixes_two_states_of_a_file() {
     assert_eq!(frames[..changed].iter().filter(|frame| !old(frame)).count(), 0);
     assert_eq!(frames[changed..].iter().filter(|frame| frame.kind() == "entry" && old(frame)).count(), 0);
     assert_eq!(frames[changed..].seqs(), (1_051..=1_200).collect::<Vec<_>>());
+    scene.world.finish();
+}
+
+#[test]
+fn a_look_that_fails_is_no_proof_that_a_page_is_sound() {
+    let mut scene = Scene::with_entries(400);
+    let client = scene.watch();
+    let shorter = Transcript::new(SESSION, CWD).talk(200).len();
+    scene.world.disk.truncate(&scene.path, shorter);
+    let other = Transcript::new(NEXT_SESSION, CWD).talk(400);
+    scene.append(&other);
+    scene.world.disk.spoil_times(3, OpKind::Stat, &scene.path, Effect::Fail(FailureKind::Other));
+    scene.world.load_older(client, 251, 100);
+    scene.world.advance(Duration::from_secs(4));
+    let frames = scene.world.fresh(client);
+    assert_eq!(frames.kinds()[..2], ["session_changed", "hello"]);
     scene.world.finish();
 }

@@ -140,7 +140,6 @@ impl Client {
         for run in [self.page.take().map(|page| page.run), self.catch_up.take()].into_iter().flatten() {
             self.give_back(run.held_bytes());
         }
-        self.waiting.clear();
         self.asks.clear();
         self.paused = false;
     }

@@ -316,9 +316,15 @@ impl Follower {
     }
 
     fn stat_answered(&mut self, outcome: Outcome<'_>) {
-        let (Outcome::Facts(facts), Some(file)) = (outcome, &mut self.file) else {
-            // Gone for now, or not to be looked at: what was read still holds, and the next poll looks again.
-            return self.finish_pass();
+        let Some(file) = &mut self.file else { return };
+        let facts = match outcome {
+            Outcome::Facts(facts) => facts,
+            // Without a name it is still the file that is open, as long as its ends are the same.
+            Outcome::Failed(failure) if failure.kind == FailureKind::NotFound => {
+                let modified = file.modified;
+                return self.check_end(0, modified);
+            }
+            _ => return self.not_seen(),
         };
         let read_so_far = self.lines.end();
         if facts.identity != file.identity || facts.size < read_so_far || facts.kind != FileKind::File {
@@ -430,6 +436,15 @@ impl Follower {
         self.events.push_back(Event::Looked);
         if core::mem::take(&mut self.look_again) {
             self.poll();
+        }
+    }
+
+    /// A look failed: what was read is served as far as anybody knows, but nothing is proven. The next poll looks again.
+    fn not_seen(&mut self) {
+        self.look_again = false;
+        if self.phase == Phase::Counting && self.served {
+            self.phase = Phase::Live;
+            self.events.push_back(Event::Ready);
         }
     }
 

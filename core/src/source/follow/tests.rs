@@ -16,11 +16,13 @@ struct Disk {
     failing: bool,
     /// The saved index.
     saved: Option<Vec<u8>>,
+    /// The name is gone; whoever has the file open keeps it.
+    away: bool,
 }
 
 impl Disk {
     fn with(bytes: &[u8]) -> Self {
-        Self { file: Some((1, bytes.to_vec(), 0)), asked: vec![], failing: false, saved: None }
+        Self { file: Some((1, bytes.to_vec(), 0)), asked: vec![], failing: false, saved: None, away: false }
     }
 
     fn append(&mut self, bytes: &[u8]) {
@@ -51,6 +53,7 @@ impl Disk {
                     self.asked.push("open");
                     let outcome = self
                         .facts()
+                        .filter(|_| !self.away)
                         .map_or(missing, |facts| Outcome::Opened { handle: Handle(facts.identity.inode), facts });
                     follower.handle_outcome(now, tag, outcome);
                 }
@@ -61,7 +64,8 @@ impl Disk {
                 }
                 Op::Stat { .. } => {
                     self.asked.push("stat");
-                    follower.handle_outcome(now, tag, self.facts().map_or(missing, Outcome::Facts));
+                    let outcome = self.facts().filter(|_| !self.away).map_or(missing, Outcome::Facts);
+                    follower.handle_outcome(now, tag, if self.failing { broken } else { outcome });
                 }
                 Op::Read { offset, len, .. } => {
                     self.asked.push("read");
@@ -127,7 +131,7 @@ fn what_is_there_is_counted_and_what_comes_is_told() {
 
 #[test]
 fn a_file_that_is_not_there_yet_is_empty_until_it_comes() {
-    let mut disk = Disk { file: None, asked: vec![], failing: false, saved: None };
+    let mut disk = Disk { file: None, asked: vec![], failing: false, saved: None, away: false };
     let mut follower = follower();
     assert_eq!(disk.settle(&mut follower), ["ready"]);
     assert!(disk.poll(&mut follower).is_empty());
@@ -193,11 +197,36 @@ fn a_file_that_is_away_for_a_while_is_kept() {
     let mut disk = Disk::with(&lines(&["a"]));
     let mut follower = follower();
     disk.settle(&mut follower);
-    let away = disk.file.take();
+    disk.away = true;
     assert!(disk.poll(&mut follower).is_empty());
-    disk.file = away;
+    assert_eq!(disk.asked, ["stat", "read", "read"]);
+    disk.away = false;
     disk.append(&user("b"));
     assert_eq!(disk.poll(&mut follower), ["2 b#0"]);
+}
+
+#[test]
+fn a_file_that_was_written_anew_before_it_went_away_is_another_one() {
+    let mut disk = Disk::with(&lines(&["a"]));
+    let mut follower = follower();
+    disk.settle(&mut follower);
+    disk.write(1, &lines(&["b"]));
+    disk.away = true;
+    assert_eq!(disk.poll(&mut follower), ["rewritten", "ready"]);
+}
+
+#[test]
+fn a_look_that_fails_proves_nothing() {
+    let mut disk = Disk::with(&lines(&["a"]));
+    let mut follower = follower();
+    disk.settle(&mut follower);
+    let before = follower.looked();
+    disk.failing = true;
+    assert!(disk.poll(&mut follower).is_empty());
+    assert_eq!(follower.looked(), before);
+    disk.failing = false;
+    assert!(disk.poll(&mut follower).is_empty());
+    assert_eq!(follower.looked(), before + 2);
 }
 
 #[test]
