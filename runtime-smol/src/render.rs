@@ -31,6 +31,8 @@ pub(crate) struct View<'a> {
 struct ToolView<'a> {
     name: Cow<'a, str>,
     #[serde(default)]
+    title: Option<Cow<'a, str>>,
+    #[serde(default)]
     subtitle: Option<Cow<'a, str>>,
     #[serde(default)]
     command: Option<Cow<'a, str>>,
@@ -87,6 +89,7 @@ impl<'a> From<&'a ToolCall> for ToolView<'a> {
     fn from(call: &'a ToolCall) -> Self {
         Self {
             name: call.name.as_str().into(),
+            title: borrowed(call.title.as_deref()),
             subtitle: borrowed(call.subtitle.as_deref()),
             command: borrowed(call.command.as_deref()),
             command_truncated: call.command_truncated,
@@ -138,7 +141,7 @@ impl Renderer {
         };
         let mut title = format!("#{} {label}", view.seq);
         if let Some(tool) = &view.tool {
-            push_all(&mut title, [" ", &tool.name]);
+            push_all(&mut title, [" ", tool.title.as_ref().unwrap_or(&tool.name)]);
             if let Some(subtitle) = &tool.subtitle {
                 push_all(&mut title, [": ", subtitle]);
             }
@@ -325,6 +328,9 @@ mod tests {
             plain(10, &entry(Role::Assistant, Body::ToolCall(edit))),
             "#10 call Edit  2026-03-01 10:00:07\n  /a/b.rs\n  @@ -1 +1 @@\n  -a\n  +b\n  [cut here]\n\n"
         );
+        let foreign = ToolCall { name: "mcp__a__b".into(), title: Some("a: b".into()), ..ToolCall::default() };
+        let foreign = entry(Role::Assistant, Body::ToolCall(foreign));
+        assert_eq!(plain(12, &foreign), "#12 call a: b  2026-03-01 10:00:07\n\n");
         let result = ToolResult { ok: false, output_summary: Some("no such file".into()), ..ToolResult::default() };
         let mut failed = entry(Role::User, Body::ToolResult(result));
         failed.ts = None;
@@ -337,6 +343,7 @@ mod tests {
         let call = ToolCall {
             id: "t".into(),
             name: "Bash".into(),
+            title: Some("Run".into()),
             subtitle: Some("s".into()),
             command: Some("c".into()),
             command_truncated: true,
