@@ -83,6 +83,7 @@ impl Answer {
         let mut answer = Self::text(426, "connect with a WebSocket", manner);
         answer.head.headers.push(("upgrade", "websocket".into()));
         answer.head.headers.push(("connection", "upgrade".into()));
+        answer.head.headers.push(("sec-websocket-version", "13".into()));
         answer
     }
 
