@@ -37,6 +37,7 @@
 
 mod demo;
 mod exchange;
+mod hints;
 mod long_lines;
 mod ops;
 mod sessions;
@@ -49,6 +50,7 @@ use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use self::demo::DemoPane;
 use self::exchange::Exchange;
+use self::hints::Directories;
 use self::long_lines::LongLines;
 use self::ops::{Ops, Owner};
 use self::sessions::Sessions;
@@ -83,6 +85,9 @@ pub struct Bridge {
     listing: Option<Listing>,
     sessions: Sessions,
     streams: Streams,
+    directories: Directories,
+    /// When every watched file is looked at again, whatever hints said.
+    safety_net: Instant,
     whole_entries: WholeEntries,
     store: IndexStore,
     demo: DemoPane,
@@ -128,6 +133,8 @@ impl Bridge {
             listing: None,
             sessions: Sessions::default(),
             streams: Streams::default(),
+            directories: Directories::default(),
+            safety_net: Instant::default(),
             whole_entries: WholeEntries::default(),
             store,
             demo: DemoPane::default(),
@@ -157,6 +164,8 @@ impl Bridge {
             Input::Taken(ex, bytes) => self.taken(ex, bytes),
             Input::Gone(ex) => self.forget(ex),
             Input::Outcome(op, outcome, fin) => self.outcome(op, outcome, fin),
+            Input::Hint(watch, name) => self.hinted(watch, name),
+            Input::WatchEnded(watch) => self.watch_ended(watch),
             Input::Shutdown => self.shut_down(),
         }
         self.run_timers();
@@ -259,6 +268,10 @@ impl Bridge {
             Owner::Store => {
                 self.store.handle_outcome(now, tag, outcome);
                 return self.ops.issue_all(Owner::Store, &mut self.store, &mut self.outputs);
+            }
+            Owner::Watches => {
+                self.directories.handle_outcome(now, tag, outcome);
+                return self.run_directories();
             }
             Owner::Demo => return self.demo_outcome(tag, outcome),
             Owner::Nobody => {}

@@ -15,6 +15,10 @@ pub struct OpId(pub u64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Handle(pub u64);
 
+/// A watched directory. Chosen by the runtime in the answer to [`Op::Watch`](crate::io::Op::Watch), never reused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WatchId(pub u64);
+
 /// The place of an entry in its stream: 1 for the first, the stream's total for the newest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Seq(u64);

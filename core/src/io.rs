@@ -9,7 +9,7 @@ use core::time::Duration;
 
 use bytes::Bytes;
 
-use crate::ids::{ExId, Handle, OpId};
+use crate::ids::{ExId, Handle, OpId, WatchId};
 use crate::time::Instant;
 
 /// Something the world tells the core.
@@ -29,6 +29,11 @@ pub enum Input<'a> {
     Gone(ExId),
     /// The answer to an operation. One that was cancelled may still answer: it is ignored.
     Outcome(OpId, Outcome<'a>, Fin),
+    /// Something may have changed in a watched directory: the file of this name, or anything if no name is known. A hint
+    /// says only *look now*; one too many costs a look, one that is lost costs time and never an entry.
+    Hint(WatchId, Option<&'a str>),
+    /// The directory is gone or lies elsewhere: this watch has ended by itself.
+    WatchEnded(WatchId),
     /// The runtime stops: every open socket is closed with 1000.
     Shutdown,
 }
@@ -257,6 +262,17 @@ pub enum Op {
         /// How many names at most; the rest is left out and the listing says so.
         max_names: usize,
     },
+    /// Say what changes in a directory from now on, with [`Input::Hint`]: files that are written, made, moved or removed.
+    /// Answer: [`Outcome::Watching`]; where that is not possible, [`Outcome::Failed`], and files are looked at by the clock.
+    Watch {
+        /// The directory.
+        directory: String,
+    },
+    /// Say it no more. Answer: [`Outcome::Done`].
+    Unwatch {
+        /// The watch.
+        watch: WatchId,
+    },
     /// Replace a file of our own state atomically, mode 0600; its directory is made if missing. Answer: [`Outcome::Done`].
     Write {
         /// The file.
@@ -332,6 +348,8 @@ pub enum Outcome<'a> {
         /// Whether there were more than asked for.
         truncated: bool,
     },
+    /// The directory is watched from now on.
+    Watching(WatchId),
     /// A program ended by itself.
     Ran {
         /// Its exit code; `None` if a signal ended it.

@@ -157,8 +157,21 @@ pub const TABLE_ROWS: usize = 512;
 /// Files of which it is remembered up to where their drift was noted, so that a file followed again is not counted twice.
 pub const MAX_REMEMBERED_DRIFTS: usize = 256;
 
-/// Time between two looks at a watched file.
+/// Time between two looks at a watched file: an entry appears within it, whatever the runtime can hint at.
 pub const FILE_POLL: Duration = Duration::from_millis(250);
+
+/// The same while the hints of its directory are trusted: an entry appears at once, and within this if its hint is lost.
+pub const SAFETY_POLL: Duration = Duration::from_secs(2);
+
+/// Changes in a row that hints must have announced before they are trusted; twice as many after each time they failed.
+pub const TRUSTED_AFTER: u32 = 3;
+
+/// A change that a look found before its hint came counts as announced if the hint comes within this.
+pub const HINT_WITHIN: Duration = Duration::from_millis(250);
+
+/// Time before a directory that could not be watched is tried again; one that was not there is tried with each
+/// [`SAFETY_POLL`].
+pub const WATCH_AGAIN: Duration = Duration::from_secs(30);
 
 /// Time between two questions for a watched pane's session.
 pub const SESSION_POLL: Duration = Duration::from_secs(2);

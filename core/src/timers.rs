@@ -48,9 +48,9 @@ impl Timers {
         self.at.insert(timer, at);
     }
 
-    /// Sets a timer unless it is set.
-    pub(crate) fn ensure(&mut self, timer: Timer, at: Instant) {
-        if !self.at.contains_key(&timer) {
+    /// Sets a timer, or moves it forward: it is due then at the latest.
+    pub(crate) fn no_later(&mut self, timer: Timer, at: Instant) {
+        if self.at.get(&timer).is_none_or(|set| at < *set) {
             self.set(timer, at);
         }
     }
@@ -87,8 +87,9 @@ mod tests {
         let at = Instant::from_millis;
         let mut timers = Timers::default();
         timers.set(Timer::Demo, at(30));
-        timers.set(Timer::FilePoll, at(20));
-        timers.ensure(Timer::FilePoll, at(5));
+        timers.no_later(Timer::FilePoll, at(22));
+        timers.no_later(Timer::FilePoll, at(20));
+        timers.no_later(Timer::FilePoll, at(21));
         timers.set(Timer::Grace(1), at(10));
         timers.set(Timer::Grace(1), at(25));
         assert_eq!(timers.next(), Some((at(20), Why::FilePoll)));

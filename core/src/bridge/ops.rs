@@ -24,6 +24,8 @@ pub(crate) enum Owner {
     Census,
     /// The saved indexes.
     Store,
+    /// The watched directories.
+    Watches,
     /// The demo conversation.
     Demo,
     /// Nobody: the answer does not matter.

@@ -6,9 +6,9 @@ use super::Bridge;
 use super::exchange::Exchange;
 use super::ops::Owner;
 use super::streams::Stream;
-use crate::ids::ExId;
+use crate::ids::{ExId, WatchId};
 use crate::io::{CloseCode, Level, Outcome, Output};
-use crate::limits::{FILE_POLL, SESSION_POLL, STREAM_GRACE};
+use crate::limits::{FILE_POLL, SAFETY_POLL, SESSION_POLL, STREAM_GRACE};
 use crate::machine::Tag;
 use crate::mobile::client::{Client, Feed};
 use crate::mobile::frames;
@@ -71,7 +71,10 @@ impl Bridge {
         while let Some(event) = follower.poll_event() {
             match event {
                 Event::Ready => news.ready = true,
-                Event::Looked => news.looked = true,
+                Event::Looked { news: change } => {
+                    news.looked = true;
+                    self.directories.looked(self.now.mono, no, change, follower.is_looking());
+                }
                 Event::Entry(seq, entry) => {
                     ring.push(seq, frames::entry(true, seq, &entry));
                     news.entries = true;
@@ -116,17 +119,26 @@ impl Bridge {
                 self.sessions.clients_of(no).into_iter().filter(|ex| self.unproven.remove(ex)).collect();
             self.dirty.extend(proven);
         }
+        self.keep_polling(no);
     }
 
-    /// Looks at every watched file.
+    /// Looks at the watched files: at all of them for safety, otherwise at those that do not rest.
     pub(super) fn poll_files(&mut self) {
+        let all = self.safety_net <= self.now.mono || !self.paused.is_empty();
+        if all {
+            self.safety_net = self.after(SAFETY_POLL);
+        }
+        self.directories.tick(self.now.mono);
+        self.run_directories();
         let mut used = self.sessions.used_streams();
         used.extend(self.whole_entries.streams());
         for no in &used {
-            if let Some(stream) = self.streams.stream_mut(*no) {
-                stream.follower.poll();
+            if all || !self.rests(*no) {
+                if let Some(stream) = self.streams.stream_mut(*no) {
+                    stream.follower.poll();
+                }
+                self.run_stream(*no);
             }
-            self.run_stream(*no);
         }
         for ex in core::mem::take(&mut self.paused) {
             if let Some(Exchange::Client { client, .. }) = self.exchanges.get_mut(&ex) {
@@ -135,7 +147,44 @@ impl Bridge {
             self.dirty.insert(ex);
         }
         if !used.is_empty() {
-            self.timers.set(Timer::FilePoll, self.after(FILE_POLL));
+            self.timers.no_later(Timer::FilePoll, self.safety_net);
+            used.into_iter().for_each(|no| self.keep_polling(no));
+        }
+    }
+
+    /// Something may have changed in a watched directory.
+    pub(super) fn hinted(&mut self, watch: WatchId, name: Option<&str>) {
+        self.directories.hinted(self.now.mono, watch, name);
+        self.run_directories();
+    }
+
+    /// A directory is not watched any more.
+    pub(super) fn watch_ended(&mut self, watch: WatchId) {
+        self.directories.ended(self.now.mono, watch);
+        self.run_directories();
+    }
+
+    /// Goes on with the watched directories: hands over what is asked for, and looks where they say.
+    pub(super) fn run_directories(&mut self) {
+        self.ops.issue_all(Owner::Watches, &mut self.directories, &mut self.outputs);
+        while let Some(no) = self.directories.take_due() {
+            if let Some(stream) = self.streams.stream_mut(no) {
+                stream.follower.hint();
+            }
+            self.run_stream(no);
+        }
+    }
+
+    /// Whether nothing happens if this file is not looked at before the next hint.
+    fn rests(&self, no: u64) -> bool {
+        let unsettled = self.streams.stream(no).is_none_or(|stream| stream.follower.is_unsettled());
+        !unsettled && self.directories.rests(no)
+    }
+
+    /// A file that does not rest is looked at again soon.
+    fn keep_polling(&mut self, no: u64) {
+        if !self.rests(no) && self.is_used(no) {
+            self.timers.no_later(Timer::FilePoll, self.after(FILE_POLL));
         }
     }
 
@@ -172,6 +221,8 @@ impl Bridge {
         }
         self.save_index(no, true);
         self.ops.cancel(Owner::Stream(no), &mut self.outputs);
+        self.directories.leave(no);
+        self.run_directories();
         self.streams.remove(no);
     }
 
@@ -183,9 +234,12 @@ impl Bridge {
             return self.prepare_rotation(no, resolved);
         }
         session.resolved = resolved;
-        if let Some(stream) = self.streams.stream_mut(session.stream) {
+        let no = session.stream;
+        self.directories.join(no, &source.path);
+        if let Some(stream) = self.streams.stream_mut(no) {
             stream.follower.relocate(source);
         }
+        self.run_directories();
     }
 
     /// Saves the index of a stream, if there is something new in it.
@@ -254,7 +308,9 @@ impl Bridge {
                 stream.follower.refresh();
             }
         }
-        self.timers.ensure(Timer::FilePoll, self.after(FILE_POLL));
+        self.directories.join(no, &resolved.located.path);
+        self.timers.no_later(Timer::FilePoll, self.after(FILE_POLL));
+        self.run_directories();
         self.run_stream(no);
         no
     }
@@ -274,6 +330,8 @@ impl Bridge {
     /// A stream lost one of those who needed it.
     pub(super) fn release(&mut self, no: u64) {
         if !self.is_used(no) {
+            self.directories.leave(no);
+            self.run_directories();
             self.timers.set(Timer::Grace(no), self.after(STREAM_GRACE));
         }
     }
@@ -349,6 +407,7 @@ impl Bridge {
         }
         if client.is_paused() {
             self.paused.insert(ex);
+            self.timers.no_later(Timer::FilePoll, self.now.mono.plus(FILE_POLL));
         }
         if client.is_closed() {
             return self.forget(ex);

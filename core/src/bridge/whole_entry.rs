@@ -23,7 +23,7 @@ use crate::agent::Caps;
 use crate::http::{Answer, Manner};
 use crate::ids::{ExId, Seq};
 use crate::io::{Frame, Outcome, Output};
-use crate::limits::{BODY_PIECE_BYTES, MAX_SHRUNK_LOOKS, MAX_WHOLE_ENTRIES, STALL};
+use crate::limits::{BODY_PIECE_BYTES, FILE_POLL, MAX_SHRUNK_LOOKS, MAX_WHOLE_ENTRIES, STALL};
 use crate::machine::Tag;
 use crate::mobile::frames;
 use crate::pane::resolve::Resolved;
@@ -139,6 +139,7 @@ impl Bridge {
                 // The follower will see at its next look what happened to the file.
                 entry.shrunk = entry.shrunk.saturating_add(1);
                 self.paused.insert(ex);
+                self.timers.no_later(Timer::FilePoll, self.now.mono.plus(FILE_POLL));
             }
         }
     }

@@ -50,7 +50,10 @@ pub enum Event {
     /// [`Rewritten`](Self::Rewritten), and after each [`Follower::refresh`].
     Ready,
     /// A look at the file came to its end and found it as it was, or grown: [`Follower::looked`] went on.
-    Looked,
+    Looked {
+        /// Whether it found a change of a file that had been counted.
+        news: bool,
+    },
     /// The stream has one more entry.
     Entry(Seq, Box<Entry>),
     /// The stream has more entries, so many in one line that they were only counted: they are read like a page.
@@ -89,6 +92,8 @@ pub struct Follower {
     looked: u64,
     /// Somebody wants another look right after this one.
     look_again: bool,
+    /// Whether this look found a change of what had been counted.
+    news: bool,
     /// Whether it was ready once: from then on a failure is a passing trouble.
     served: bool,
     events: VecDeque<Event>,
@@ -162,6 +167,7 @@ impl Follower {
             begun: 0,
             looked: 0,
             look_again: false,
+            news: false,
             served: false,
             events: VecDeque::new(),
         }
@@ -203,6 +209,27 @@ impl Follower {
         }
         self.look_again = true;
         self.begun.saturating_add(1)
+    }
+
+    /// Something may have changed: looks now, or right after the look that is on its way, which may have come too early.
+    pub fn hint(&mut self) {
+        if self.pending.is_some() {
+            self.look_again = true;
+        } else {
+            self.poll();
+        }
+    }
+
+    /// Whether a look is on its way.
+    #[must_use]
+    pub const fn is_looking(&self) -> bool {
+        self.pending.is_some()
+    }
+
+    /// Whether the next look is needed soon, whatever hints at it: the file is not there, or the last look came to no end.
+    #[must_use]
+    pub fn is_unsettled(&self) -> bool {
+        !self.is_looking() && (self.file.is_none() || self.looked != self.begun || self.phase != Phase::Live)
     }
 
     /// The number of the last look that ended well.
@@ -406,6 +433,7 @@ impl Follower {
     }
 
     fn take(&mut self, new: &[u8]) {
+        self.news |= self.phase == Phase::Live && !new.is_empty();
         let missing = OVERLAP_BYTES.saturating_sub(self.head.len());
         self.head.extend_from_slice(new.get(..missing).unwrap_or(new));
         remember_last(&mut self.overlap, new);
@@ -433,7 +461,7 @@ impl Follower {
             self.events.push_back(Event::Ready);
         }
         self.looked = self.begun;
-        self.events.push_back(Event::Looked);
+        self.events.push_back(Event::Looked { news: core::mem::take(&mut self.news) });
         if core::mem::take(&mut self.look_again) {
             self.poll();
         }
@@ -450,6 +478,7 @@ impl Follower {
 
     fn rewritten(&mut self) {
         self.close_file();
+        self.news = true;
         self.rewrites = self.rewrites.saturating_add(1);
         self.lines = LineSplitter::new(0, self.line_bytes);
         self.index = SeqIndex::default();

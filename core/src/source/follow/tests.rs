@@ -82,8 +82,8 @@ impl Disk {
         let mut seen = vec![];
         while let Some(event) = follower.poll_event() {
             seen.push(match event {
-                Event::Looked => continue,
                 Event::Grown => String::from("grown"),
+                Event::Looked { .. } => continue,
                 Event::Ready => String::from("ready"),
                 Event::Entry(seq, entry) => alloc::format!("{} {}", seq.get(), entry.id),
                 Event::Rewritten => String::from("rewritten"),
