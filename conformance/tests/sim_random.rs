@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use panewire_conformance::herdr::Mode;
 use panewire_conformance::sim::disk::{Effect, OpKind};
 use panewire_conformance::sim::scene::{CWD, PANE};
-use panewire_conformance::sim::{Ask, Frames as _, Scene, Speed, TOKEN, Transcript, World};
+use panewire_conformance::sim::{Ask, Frames as _, Hinting, Scene, Speed, TOKEN, Transcript, World};
 use panewire_core::ids::ExId;
 use panewire_core::io::FailureKind;
 use proptest::collection::vec;
@@ -36,6 +36,7 @@ enum Step {
     Fault(OpKind, Effect, u32),
     Herdr(Mode),
     HerdrRestarts,
+    Hinting(Hinting),
     Time(u64),
 }
 
@@ -56,6 +57,16 @@ fn fault() -> impl Strategy<Value = Step> {
         (1_u64..3_000).prop_map(|millis| Effect::Slow(Duration::from_millis(millis))),
     ];
     (kind, effect, 1_u32..6).prop_map(|(kind, effect, times)| Step::Fault(kind, effect, times))
+}
+
+fn hinting() -> impl Strategy<Value = Hinting> {
+    prop_oneof![
+        4 => Just(Hinting::Working),
+        1 => Just(Hinting::Silent),
+        1 => Just(Hinting::Refused),
+        1 => Just(Hinting::Overflowing),
+        1 => (1_u64..3_000).prop_map(|millis| Hinting::Late(Duration::from_millis(millis))),
+    ]
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -84,6 +95,7 @@ fn step() -> impl Strategy<Value = Step> {
         3 => fault(),
         1 => mode.prop_map(Step::Herdr),
         1 => Just(Step::HerdrRestarts),
+        3 => hinting().prop_map(Step::Hinting),
         10 => (0_u64..4_000).prop_map(Step::Time),
     ]
 }
@@ -207,6 +219,7 @@ impl Play {
             Step::Fault(kind, effect, times) => self.world.disk.spoil_times(times, kind, "", effect),
             Step::Herdr(mode) => self.world.herdr.set_mode(mode),
             Step::HerdrRestarts => self.world.herdr.restart(),
+            Step::Hinting(hinting) => self.world.hints.set(hinting),
             Step::Time(millis) => self.world.advance(Duration::from_millis(millis)),
         }
         self.world.run();

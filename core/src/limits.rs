@@ -169,6 +169,9 @@ pub const TRUSTED_AFTER: u32 = 3;
 /// A change that a look found before its hint came counts as announced if the hint comes within this.
 pub const HINT_WITHIN: Duration = Duration::from_millis(250);
 
+/// Directories that are not watched any more, of which it is remembered whether their hints were trusted.
+pub const MAX_REMEMBERED_WATCHES: usize = 256;
+
 /// Time before a directory that could not be watched is tried again; one that was not there is tried with each
 /// [`SAFETY_POLL`].
 pub const WATCH_AGAIN: Duration = Duration::from_secs(30);

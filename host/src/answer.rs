@@ -2,7 +2,7 @@
 
 use std::io;
 
-use panewire_core::ids::Handle;
+use panewire_core::ids::{Handle, WatchId};
 use panewire_core::io::{DirEntry, Facts, Failure, FailureKind, Outcome};
 
 /// What became of an [`Op`](panewire_core::io::Op). [`Answer::outcome`] lends it to the core.
@@ -31,6 +31,8 @@ pub enum Answer {
         /// Whether there were more than asked for.
         truncated: bool,
     },
+    /// The directory is watched.
+    Watching(WatchId),
     /// A program ended by itself.
     Ran {
         /// Its exit code; `None` if a signal ended it.
@@ -57,6 +59,7 @@ impl Answer {
             Self::Bytes { piece, size_now } => Outcome::Bytes { bytes: piece.bytes(), size_now: *size_now },
             Self::Facts(facts) => Outcome::Facts(*facts),
             Self::Listing { names, truncated } => Outcome::Listing { names, truncated: *truncated },
+            Self::Watching(watch) => Outcome::Watching(*watch),
             Self::Ran { exit, stdout, stderr } => Outcome::Ran { exit: *exit, stdout, stderr },
             Self::Line(line) => Outcome::Answer(line),
             Self::Done => Outcome::Done,

@@ -12,6 +12,8 @@ pub mod arguments;
 pub mod blocking;
 pub mod clock;
 pub mod files;
+#[cfg(all(feature = "inotify", target_os = "linux"))]
+pub mod inotify;
 pub mod limit;
 pub mod lock;
 pub mod log;

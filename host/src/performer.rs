@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use panewire_core::ids::Handle;
 use panewire_core::io::{FailureKind, Op};
 
 use crate::answer::Answer;
 use crate::files::Files;
+#[cfg(all(feature = "inotify", target_os = "linux"))]
+use crate::inotify::Directories;
 use crate::limit::Limit;
 use crate::{process, unix};
 
@@ -14,6 +15,8 @@ use crate::{process, unix};
 #[derive(Debug, Clone, Default)]
 pub struct Performer {
     files: Arc<Files>,
+    #[cfg(all(feature = "inotify", target_os = "linux"))]
+    directories: Option<Arc<Directories>>,
 }
 
 impl Performer {
@@ -21,6 +24,13 @@ impl Performer {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Watches directories from now on; what happens in them is for the caller to read. Only clones that are made
+    /// afterwards watch, too.
+    #[cfg(all(feature = "inotify", target_os = "linux"))]
+    pub fn watch_with(&mut self, directories: Arc<Directories>) {
+        self.directories = Some(directories);
     }
 
     /// Performs an operation that can be done at once, without waiting for a disk or for anybody.
@@ -32,6 +42,8 @@ impl Performer {
             // Which files are watched was just said by opening them: their inodes are in memory.
             Op::Stat { path } => Some(self.files.stat(path)),
             Op::CloseFile { handle } => Some(self.files.close(*handle)),
+            #[cfg(all(feature = "inotify", target_os = "linux"))]
+            Op::Unwatch { watch } => self.directories.as_ref().map(|directories| directories.unwatch(*watch)),
             _ => None,
         }
     }
@@ -45,6 +57,8 @@ impl Performer {
             Op::Stat { path } => self.files.stat(path),
             Op::CloseFile { handle } => self.files.close(*handle),
             Op::List { path, max_names } => self.files.list(path, *max_names),
+            #[cfg(all(feature = "inotify", target_os = "linux"))]
+            Op::Watch { directory } if let Some(directories) = &self.directories => directories.watch(directory),
             Op::Write { path, bytes } => self.files.write(path, bytes),
             Op::Load { path, cap } => self.files.load(path, *cap),
             Op::Remove { path } => self.files.remove(path),
@@ -55,9 +69,13 @@ impl Performer {
         }
     }
 
-    /// Forgets a file whose opening nobody waits for any more.
-    pub fn forget(&self, handle: Handle) {
-        self.files.close(handle);
+    /// Gives an answer back that nobody waits for any more, with what was opened for it.
+    pub fn discard(&self, answer: &Answer) {
+        match answer {
+            Answer::Opened { handle, .. } => drop(self.files.close(*handle)),
+            Answer::Watching(watch) => drop(self.try_now(&Op::Unwatch { watch: *watch })),
+            _ => {}
+        }
     }
 
     /// Takes an answer back after the core has seen it, and keeps its buffer for the next read.

@@ -1,7 +1,7 @@
 //! An outcome that owns its bytes: it waits in the world until it is due.
 
 use bytes::Bytes;
-use panewire_core::ids::Handle;
+use panewire_core::ids::{Handle, WatchId};
 use panewire_core::io::{DirEntry, Facts, Failure, FailureKind, Outcome};
 
 /// The answer to an operation, before it is lent to the core as an [`Outcome`].
@@ -15,6 +15,8 @@ pub enum Reply {
     Facts(Facts),
     /// [`Outcome::Listing`]
     Listing(Vec<DirEntry>, bool),
+    /// [`Outcome::Watching`]
+    Watching(WatchId),
     /// [`Outcome::Ran`]
     Ran {
         /// Its exit code.
@@ -56,6 +58,7 @@ impl Reply {
             Self::Bytes(bytes, size_now) => Outcome::Bytes { bytes, size_now: *size_now },
             Self::Facts(facts) => Outcome::Facts(*facts),
             Self::Listing(names, truncated) => Outcome::Listing { names, truncated: *truncated },
+            Self::Watching(watch) => Outcome::Watching(*watch),
             Self::Ran { exit, stdout, stderr } => Outcome::Ran { exit: *exit, stdout, stderr },
             Self::Answer(line) => Outcome::Answer(line),
             Self::Done => Outcome::Done,

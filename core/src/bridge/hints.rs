@@ -17,7 +17,7 @@ use alloc::string::{String, ToString as _};
 
 use crate::ids::WatchId;
 use crate::io::{FailureKind, Op, Outcome};
-use crate::limits::{HINT_WITHIN, SAFETY_POLL, TRUSTED_AFTER, WATCH_AGAIN};
+use crate::limits::{HINT_WITHIN, MAX_REMEMBERED_WATCHES, SAFETY_POLL, TRUSTED_AFTER, WATCH_AGAIN};
 use crate::machine::{Asks, Machine, Tag};
 use crate::time::{Instant, Now};
 
@@ -26,6 +26,8 @@ use crate::time::{Instant, Now};
 pub(super) struct Directories {
     asks: Asks,
     directories: BTreeMap<String, Directory>,
+    /// What the hints of directories have shown that are not watched any more.
+    remembered: BTreeMap<String, Trust>,
     /// The directory of each stream.
     homes: BTreeMap<u64, String>,
     /// Streams that are to be looked at.
@@ -76,10 +78,10 @@ impl Directories {
         }
         self.leave(stream);
         self.homes.insert(stream, directory.to_string());
-        let asks = &mut self.asks;
+        let (asks, remembered) = (&mut self.asks, &mut self.remembered);
         let home = self.directories.entry(directory.to_string()).or_insert_with(|| Directory {
             watch: Watch::Asked(ask(asks, directory)),
-            trust: Trust { announced: 0, needed: TRUSTED_AFTER, doubt: None },
+            trust: remembered.remove(directory).unwrap_or_default(),
             files: BTreeMap::new(),
         });
         home.files.insert(stream, File { name: name.to_string(), hinted: false, covered: false });
@@ -92,11 +94,16 @@ impl Directories {
         let Some(home) = self.directories.get_mut(&path) else { return };
         home.files.remove(&stream);
         home.trust.doubt = home.trust.doubt.filter(|(doubted, _)| *doubted != stream);
-        if home.files.is_empty() {
-            if let Watch::Watching(watch) = home.watch {
+        if home.files.is_empty()
+            && let Some(Directory { watch, trust, .. }) = self.directories.remove(&path)
+        {
+            if let Watch::Watching(watch) = watch {
                 self.asks.ask(Op::Unwatch { watch });
             }
-            self.directories.remove(&path);
+            if self.remembered.len() >= MAX_REMEMBERED_WATCHES {
+                self.remembered.pop_first();
+            }
+            self.remembered.insert(path, trust);
         }
     }
 
@@ -192,6 +199,12 @@ impl Directory {
         self.watch = Watch::Refused { again };
         self.trust.announced = 0;
         self.trust.doubt = None;
+    }
+}
+
+impl Default for Trust {
+    fn default() -> Self {
+        Self { announced: 0, needed: TRUSTED_AFTER, doubt: None }
     }
 }
 
@@ -341,6 +354,19 @@ mod tests {
         assert!(!directories.rests(1));
         announced(&mut directories, 1);
         assert!(directories.rests(1));
+    }
+
+    #[test]
+    fn trust_outlives_the_watch() {
+        let mut directories = watching();
+        announced(&mut directories, 3);
+        directories.leave(1);
+        directories.leave(2);
+        assert_eq!(ops(&mut directories), [Op::Unwatch { watch: WATCH }]);
+        directories.join(3, "/p/three");
+        assert!(!directories.rests(3));
+        answer(&mut directories, 5_000, Outcome::Watching(WatchId(8)));
+        assert!(directories.rests(3));
     }
 
     #[test]

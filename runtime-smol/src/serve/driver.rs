@@ -18,7 +18,7 @@ use panewire_core::ids::{ExId, OpId};
 use panewire_core::io::{Fin, Input, Level, Output, Request, Why};
 use panewire_core::time::Instant;
 use panewire_host::log::Log;
-use panewire_host::{Answer, Clock};
+use panewire_host::{Answer, Clock, Performer};
 
 use super::exchange::{Carrier, Exchange};
 use super::ops::Ops;
@@ -58,12 +58,12 @@ enum Due {
 }
 
 impl Driver {
-    pub(crate) fn new(bridge: Bridge, log: Log) -> Rc<Self> {
+    pub(crate) fn new(bridge: Bridge, performer: Performer, log: Log) -> Rc<Self> {
         Rc::new(Self {
             bridge: RefCell::new(bridge),
             clock: Clock::start(),
             log,
-            ops: Ops::default(),
+            ops: Ops::new(performer),
             exchanges: RefCell::default(),
             last_exchange: Cell::new(0),
             carriers: Cell::new(0),

@@ -3,6 +3,8 @@
 mod driver;
 mod exchange;
 mod greeting;
+#[cfg(all(feature = "inotify", target_os = "linux"))]
+mod hints;
 mod http;
 mod listener;
 mod ops;
@@ -23,7 +25,7 @@ use panewire_core::io::{Input, Level};
 use panewire_host::arguments::Serve;
 use panewire_host::lock::Lock;
 use panewire_host::surroundings::Surroundings;
-use panewire_host::{Log, token};
+use panewire_host::{Log, Performer, token};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use self::driver::Driver;
@@ -60,7 +62,14 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
     let config = surroundings.config(serve, &secret)?;
     // It lives as long as the process, and tasks that outlive `main` are of no use to anybody.
     let executor: &'static LocalExecutor<'static> = Box::leak(Box::new(LocalExecutor::new()));
-    let driver = Driver::new(Bridge::new(config), log);
+    let performer = Performer::new();
+    #[cfg(all(feature = "inotify", target_os = "linux"))]
+    let (hints, performer) = with_hints(performer, log);
+    let driver = Driver::new(Bridge::new(config), performer, log);
+    #[cfg(all(feature = "inotify", target_os = "linux"))]
+    if let Some(hints) = hints {
+        executor.spawn(hints.run(Rc::clone(&driver))).detach();
+    }
     let signals = Signals::new([UnixSignal::Term, UnixSignal::Int])
         .map_err(|error| Problem::new(format_args!("cannot watch for signals: {error}")))?;
     executor.spawn(Rc::clone(&driver).pump()).detach();
@@ -71,6 +80,14 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
     // Not async-io's own: its two threads would take turns at waiting, and wake each other for it.
     future::block_on(executor.run(ended));
     Ok(())
+}
+
+/// Lets changes of watched directories be told, if the system has room for it.
+#[cfg(all(feature = "inotify", target_os = "linux"))]
+fn with_hints(mut performer: Performer, log: Log) -> (Option<hints::Hints>, Performer) {
+    let hints = hints::Hints::begin(&mut performer)
+        .inspect_err(|error| log.write(Level::Info, &format!("files are looked at by the clock alone: {error}")));
+    (hints.ok(), performer)
 }
 
 /// Waits for a signal, lets the core close every socket, and gives them time; a second signal ends that.

@@ -60,6 +60,10 @@ struct Arrival {
 }
 
 impl Ops {
+    pub(crate) fn new(performer: Performer) -> Self {
+        Self { performer, ..Self::default() }
+    }
+
     /// Performs an operation, or lets it be performed. Its answer comes out of [`next_answer`](Self::next_answer).
     pub(crate) fn start(&self, id: OpId, op: Op) {
         let cancel = Cancel::default();
@@ -139,9 +143,7 @@ impl Ops {
                 return Some((id, answer));
             }
             // Nobody else knows of a file that was opened for nobody.
-            if let Answer::Opened { handle, .. } = answer {
-                self.performer.forget(handle);
-            }
+            self.performer.discard(&answer);
         }
         None
     }

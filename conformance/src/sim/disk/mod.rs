@@ -59,6 +59,8 @@ pub struct Disk {
     next_handle: u64,
     faults: Faults,
     accesses: Vec<Access>,
+    /// The names that changed, or whose files did.
+    changes: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -88,6 +90,7 @@ impl Disk {
             next_handle: 0,
             faults: Faults::default(),
             accesses: Vec::new(),
+            changes: Vec::new(),
         }
     }
 
@@ -108,6 +111,7 @@ impl Disk {
             file.bytes.extend_from_slice(bytes.as_ref());
             file.modified = now;
         }
+        self.changed(path);
     }
 
     /// Writes a file in place: the same file, shorter or longer, with this content. Made if missing.
@@ -142,21 +146,25 @@ impl Disk {
         if let Some(file) = self.tree.file_mut(inode) {
             file.bytes = bytes.as_ref().to_vec();
         }
+        self.changes.push(path);
     }
 
     /// Takes a name away. Whoever has the file open keeps it.
     pub fn delete(&mut self, path: &str) {
         self.tree.unbind(path, self.now);
+        self.changes.push(path.into());
     }
 
     /// Moves a file or a directory; what was there is replaced.
     pub fn rename(&mut self, from: &str, to: &str) {
         self.tree.rename(from, to, self.now);
+        self.changes.extend([from.into(), to.into()]);
     }
 
     /// Makes a symbolic link to an absolute path, which need not exist.
     pub fn link(&mut self, path: &str, target: &str) {
         self.tree.make_link(path, target, self.now);
+        self.changes.push(path.into());
     }
 
     /// Sets a file's time stamp.
@@ -205,6 +213,14 @@ impl Disk {
             how(&mut file.bytes);
             file.modified = now;
         }
+        self.changed(path);
+    }
+
+    /// A file was written: its directory is the one it really lies in.
+    fn changed(&mut self, path: &str) {
+        if let Ok(real) = self.tree.resolve(path) {
+            self.changes.push(real);
+        }
     }
 
     fn inode_for_writing(&mut self, path: &str) -> Option<u64> {
@@ -218,6 +234,18 @@ impl Disk {
 
 /// What the world does with it.
 impl Disk {
+    /// The names that changed since this was asked for last.
+    pub fn take_changes(&mut self) -> Vec<String> {
+        core::mem::take(&mut self.changes)
+    }
+
+    /// The directory that this path names, behind all links.
+    #[must_use]
+    pub fn real_directory(&self, path: &str) -> Option<String> {
+        let real = self.tree.resolve(path).ok()?;
+        self.tree.facts(&real).is_ok_and(|facts| facts.kind == FileKind::Directory).then_some(real)
+    }
+
     /// Performs an operation; `None` if it is none for a disk.
     pub fn perform(&mut self, op: &Op) -> Option<Performed> {
         let (kind, path, offset, len) = match op {

@@ -28,6 +28,7 @@ use crate::sim::clock::Clock;
 use crate::sim::config::{TOKEN, config};
 use crate::sim::disk::Disk;
 use crate::sim::herdr::Herdr;
+use crate::sim::hints::{Change, Hints};
 use crate::sim::reply::Reply;
 
 use self::story::Story;
@@ -67,6 +68,8 @@ pub struct World<F: Face = Bridge> {
     pub disk: Disk,
     /// herdr, to change it as people do.
     pub herdr: Herdr,
+    /// The file watcher, which is none at first.
+    pub hints: Hints,
     face: F,
     clock: Clock,
     window: usize,
@@ -89,6 +92,7 @@ type Script<F> = Box<dyn FnOnce(&mut World<F>)>;
 /// Something that happens at its time.
 enum Due<F: Face> {
     Outcome(OpId, Reply),
+    Change(Change),
     Take(ExId),
     Listen(ExId),
     End(ExId),
@@ -125,6 +129,7 @@ impl<F: Face> World<F> {
         Self {
             disk: Disk::new(clock.file_time()),
             herdr: Herdr::new(),
+            hints: Hints::default(),
             face,
             clock,
             window,
@@ -236,6 +241,7 @@ impl<F: Face> World<F> {
     pub fn run(&mut self) {
         let now = self.clock.mono();
         for _ in 0..MAX_STEPS {
+            self.announce();
             if let Some(due) = self.take_due(now) {
                 self.idle_ticks = 0;
                 self.happen(due);
@@ -280,6 +286,10 @@ impl<F: Face> World<F> {
         let open = self.disk.open_files().join(", ");
         if !open.is_empty() {
             self.violate(format!("still open at the end: {open}"));
+        }
+        let watched = self.hints.watched().join(", ");
+        if !watched.is_empty() {
+            self.violate(format!("still watched at the end: {watched}"));
         }
         if !self.pending.is_empty() {
             self.violate(format!("operations still wanted at the end: {:?}", self.pending));
@@ -348,6 +358,7 @@ impl<F: Face> World<F> {
                     self.hand(Input::Outcome(op, reply.outcome(), Fin::Last));
                 }
             }
+            Due::Change(change) => self.hand(change.input()),
             Due::Take(ex) => self.take(ex),
             Due::Listen(ex) => self.listen(ex),
             Due::End(ex) => self.leave(ex),
@@ -430,6 +441,16 @@ impl<F: Face> World<F> {
         };
         client.taking = true;
         self.arrange(at, Due::Take(ex));
+    }
+
+    /// The watcher tells what changed on the disk.
+    fn announce(&mut self) {
+        let changed = self.disk.take_changes();
+        if !changed.is_empty() {
+            let (changes, after) = self.hints.announce(&changed, &self.disk);
+            let at = self.clock.mono().plus(after);
+            changes.into_iter().for_each(|change| self.arrange(at, Due::Change(change)));
+        }
     }
 
     fn take_due(&mut self, now: Instant) -> Option<Due<F>> {

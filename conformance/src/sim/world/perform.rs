@@ -49,7 +49,8 @@ impl<F: Face> World<F> {
         if !self.pending.insert(op_id) {
             return Err(format!("{op_id:?} is used twice"));
         }
-        let performed = self.disk.perform(op).or_else(|| self.herdr.perform(op));
+        let watched = self.hints.perform(op, &self.disk);
+        let performed = watched.or_else(|| self.disk.perform(op)).or_else(|| self.herdr.perform(op));
         let Some(Performed { reply, after }) = performed else {
             return Err(format!("nobody can perform {op:?}"));
         };
@@ -137,7 +138,8 @@ fn check_bounds(op: &Op) -> Result<(), String> {
     let absolute = |path: &str| path.starts_with('/') && !path.split('/').any(|part| part == "..");
     let fine = match op {
         Op::Open { path, under } => absolute(path) && under.as_deref().is_none_or(absolute),
-        Op::Stat { path }
+        Op::Watch { directory: path }
+        | Op::Stat { path }
         | Op::Write { path, .. }
         | Op::Append { path, .. }
         | Op::Load { path, .. }
