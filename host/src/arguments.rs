@@ -337,6 +337,9 @@ usage: panewire [serve] [OPTIONS]
 
 On standard output it says where it listens, in one line. Clients need the token: see 'panewire token'.
 The environment variable PANEWIRE_TOKEN replaces the token file. SIGINT or SIGTERM ends it.
+
+On Linux an entry is sent as soon as its line is written (inotify). Elsewhere, and where changes are not announced, as on a
+network mount, files are looked at every 250 ms.
 ";
 
 const SHOW: &str = "\
