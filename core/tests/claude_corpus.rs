@@ -2,11 +2,13 @@
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test that reads files")]
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use panewire_core::agent::claude::{ClaudeReader, Selection, recorded};
 use panewire_core::agent::{Caps, Line, Reader as _};
 use panewire_core::entry::{Body, Entry};
+use panewire_core::source::json::{Chars, Piece, Scanner, Token};
 
 /// Files whose unreadable lines are meant to be unreadable, by the end of their names, and why.
 const WRONG_ON_PURPOSE: &[(&str, &str)] = &[
@@ -16,14 +18,7 @@ const WRONG_ON_PURPOSE: &[(&str, &str)] = &[
 
 #[test]
 fn the_corpus_is_read_without_loss() {
-    let Some(shared) = std::env::var_os("PANEWIRE_SHARED") else {
-        println!("skipped: PANEWIRE_SHARED names no directory with a corpus");
-        return;
-    };
-    let mut files = Vec::new();
-    collect(&Path::new(&shared).join("corpus/claude"), &mut files);
-    files.sort();
-    assert!(!files.is_empty(), "there is a corpus");
+    let Some(files) = corpus() else { return };
     let mut totals = Totals::default();
     for file in &files {
         let before = totals.unparsed.len();
@@ -45,6 +40,44 @@ fn the_corpus_is_read_without_loss() {
     assert_eq!(totals.blank, Vec::<String>::new());
     let share = totals.unparsed.len() as f64 / totals.entries as f64;
     assert!(share <= 0.002, "{:.2} % of the entries are not parsed", share * 100.0);
+}
+
+#[test]
+fn every_string_of_the_corpus_is_the_same_in_pieces_and_one_by_one() {
+    let Some(files) = corpus() else { return };
+    let mut strings = 0_u64;
+    for file in &files {
+        for line in std::fs::read(file).unwrap().split(|&byte| byte == b'\n') {
+            let mut scanner = Scanner::new(line, 0);
+            while let Ok(token) = scanner.step() {
+                let (Token::Text(written) | Token::Key(written)) = token else { continue };
+                let mut pieces = String::new();
+                Chars::new(written).each_piece(|piece| {
+                    match piece {
+                        Piece::Run(run) => pieces.push_str(run),
+                        Piece::Char(char) => pieces.push(char),
+                    }
+                    ControlFlow::Continue(())
+                });
+                assert!(Chars::new(written).eq(pieces.chars()), "{}: {pieces}", file.display());
+                strings += 1;
+            }
+        }
+    }
+    println!("{strings} strings");
+    assert!(strings > 0, "there are strings");
+}
+
+fn corpus() -> Option<Vec<PathBuf>> {
+    let Some(shared) = std::env::var_os("PANEWIRE_SHARED") else {
+        println!("skipped: PANEWIRE_SHARED names no directory with a corpus");
+        return None;
+    };
+    let mut files = Vec::new();
+    collect(&Path::new(&shared).join("corpus/claude"), &mut files);
+    files.sort();
+    assert!(!files.is_empty(), "there is a corpus");
+    Some(files)
 }
 
 #[derive(Default)]

@@ -75,6 +75,7 @@ fn text() -> impl Strategy<Value = String> {
         1 => Just("\u{1b}[31mred\u{1b}[0m\r1%\r2%".into()),
         1 => Just("\u{1b}[0m".into()),
         1 => Just("中\u{0}é\u{7f}\u{feff}".into()),
+        1 => "[a-z \"\\\\\n\té🍵\u{1b}]{64,120}",
     ]
 }
 

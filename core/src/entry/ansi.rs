@@ -1,11 +1,12 @@
 //! Terminal output as plain text: escape sequences are gone, and what a program drew over is gone with them.
 
 use alloc::string::String;
+use core::ops::ControlFlow;
 
 use vte::{Params, Parser, Perform};
 
 use super::caps::Capped;
-use crate::source::json::Piece;
+use crate::source::json::{Chars, Piece};
 
 /// Turns terminal output into plain text, line by line.
 ///
@@ -48,14 +49,15 @@ impl<'o> Plain<'o> {
         }
     }
 
-    /// Takes output as it is decoded.
-    pub fn extend<'p>(&mut self, pieces: impl IntoIterator<Item = Piece<'p>>) {
-        for piece in pieces {
+    /// Takes the output that a JSON string holds.
+    pub fn decode(&mut self, chars: Chars<'_>) {
+        chars.each_piece(|piece| {
             match piece {
                 Piece::Run(run) => self.push_str(run),
                 Piece::Char(char) => self.push(char),
             }
-        }
+            ControlFlow::Continue(())
+        });
     }
 
     /// Ends the line if anything stands in it.

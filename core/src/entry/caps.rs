@@ -2,10 +2,11 @@
 
 use alloc::format;
 use alloc::string::String;
+use core::ops::ControlFlow;
 
 use super::Text;
 use crate::limits;
-use crate::source::json::Piece;
+use crate::source::json::{Chars, Piece};
 
 /// How long the texts of an entry may be. [`Caps::WIRE`] for frames; [`Caps::NONE`] for the whole entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,17 +132,15 @@ impl Capped {
         }
     }
 
-    /// Writes pieces until there is no more room.
-    pub fn fill<'p>(&mut self, pieces: impl IntoIterator<Item = Piece<'p>>) {
-        for piece in pieces {
+    /// Writes the characters of a string until there is no more room.
+    pub fn fill(&mut self, chars: Chars<'_>) {
+        chars.each_piece(|piece| {
             match piece {
                 Piece::Run(run) => self.push_str(run),
                 Piece::Char(char) => self.push(char),
             }
-            if self.is_full() {
-                break;
-            }
-        }
+            if self.is_full() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
     }
 
     /// The text, cut at its cap.
@@ -193,11 +192,11 @@ pub fn text(chars: impl IntoIterator<Item = char>, cap_chars: usize) -> Text {
     capped.into_text()
 }
 
-/// A decoded text, trimmed and cut.
+/// The text of a JSON string, trimmed and cut.
 #[must_use]
-pub fn decoded<'p>(pieces: impl IntoIterator<Item = Piece<'p>>, cap_chars: usize) -> Text {
+pub fn decoded(chars: Chars<'_>, cap_chars: usize) -> Text {
     let mut capped = Capped::new(cap_chars);
-    capped.fill(pieces);
+    capped.fill(chars);
     capped.into_text()
 }
 

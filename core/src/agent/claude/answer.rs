@@ -88,12 +88,12 @@ impl<'a> Rich<'a> {
                 let stderr = self.get("stderr").filter(|err| !err.is_empty());
                 plain(caps, |out| {
                     if let Some(chars) = stdout.and_then(Value::chars) {
-                        out.extend(chars.pieces());
+                        out.decode(chars);
                     }
                     if let Some(chars) = stderr.and_then(Value::chars) {
                         out.fresh_line();
                         out.push_str("[stderr] ");
-                        out.extend(chars.pieces());
+                        out.decode(chars);
                     }
                 })
             }
@@ -131,7 +131,7 @@ fn element(part: Value<'_>, out: &mut Plain<'_>) {
     let name = |key: &str| part.get(key).and_then(Value::filled);
     let kind = name("type").unwrap_or_default();
     if let Some(text) = part.get("text").and_then(Value::chars).or_else(|| part.chars()) {
-        out.extend(text.pieces());
+        out.decode(text);
     } else if let Some(title) = name("title").or_else(|| name("tool_name")).or_else(|| name("error_code")) {
         out.push_str(&title);
         if let Some(url) = name("url") {
@@ -158,7 +158,7 @@ fn told(text: Value<'_>, out: &mut Plain<'_>) {
             let text = text.trim_end();
             out.push_str(text.strip_suffix(end).unwrap_or(text));
         }
-        None => out.extend(chars.pieces()),
+        None => out.decode(chars),
     }
 }
 

@@ -118,7 +118,7 @@ fn describe(call: &mut ToolCall, name: &str, input: Input<'_>, caps: &Caps) -> O
 
 fn shell(call: &mut ToolCall, input: Input<'_>, key: &str, caps: &Caps) {
     if let Some(command) = input.0.get(key).and_then(Value::chars) {
-        let command = caps::decoded(command.pieces(), caps.command_chars);
+        let command = caps::decoded(command, caps.command_chars);
         call.command_truncated = command.truncated;
         call.command = Some(command.text).filter(|command| !command.is_empty());
     }

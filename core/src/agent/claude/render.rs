@@ -124,7 +124,7 @@ fn is_synthetic(record: &Record<'_>) -> bool {
 }
 
 fn cut(text: Value<'_>, caps: &Caps) -> Text {
-    text.chars().map(|chars| caps::decoded(chars.pieces(), caps.text_chars)).unwrap_or_default()
+    text.chars().map(|chars| caps::decoded(chars, caps.text_chars)).unwrap_or_default()
 }
 
 fn whole(text: Value<'_>) -> String {

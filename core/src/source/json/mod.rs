@@ -6,6 +6,8 @@
 //! So a wrong byte in a string or a number costs that value, and a torn record is seen where it is torn.
 
 mod quote;
+#[cfg(feature = "simd")]
+mod simd;
 #[cfg(test)]
 mod tests;
 mod text;

@@ -1,11 +1,13 @@
 //! The characters of a JSON string, decoded one by one and never refused.
 
+use core::ops::ControlFlow;
+
 /// A part of a decoded string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Piece<'a> {
-    /// Characters that are written as they are.
+    /// Several characters.
     Run(&'a str),
-    /// One that is written otherwise.
+    /// A single one.
     Char(char),
 }
 
@@ -69,9 +71,18 @@ impl<'a> Chars<'a> {
         Some(Piece::Run(run))
     }
 
-    /// The pieces of the string.
-    pub fn pieces(mut self) -> impl Iterator<Item = Piece<'a>> {
-        core::iter::from_fn(move || self.next_piece())
+    /// Lends the pieces of what is left, until one was enough. The fastest way to a text; how it is cut into pieces may
+    /// differ, what they say together does not.
+    pub fn each_piece(mut self, mut take: impl FnMut(Piece<'_>) -> ControlFlow<()>) {
+        #[cfg(feature = "simd")]
+        if super::simd::decode(self.rest, |text| take(Piece::Run(text))).is_some() {
+            return;
+        }
+        while let Some(piece) = self.next_piece() {
+            if take(piece).is_break() {
+                break;
+            }
+        }
     }
 
     fn escape(&mut self) -> char {

@@ -1,6 +1,7 @@
 //! A value that was found whole: looked into on demand, lenient about everything but its structure.
 
 use alloc::string::String;
+use core::ops::ControlFlow;
 
 use super::{Chars, Nest, Piece, Scanner, Token};
 
@@ -86,12 +87,13 @@ impl<'a> Value<'a> {
     #[must_use]
     pub fn text(self) -> Option<String> {
         let mut text = String::new();
-        for piece in self.chars()?.pieces() {
+        self.chars()?.each_piece(|piece| {
             match piece {
                 Piece::Run(run) => text.push_str(run),
                 Piece::Char(char) => text.push(char),
             }
-        }
+            ControlFlow::Continue(())
+        });
         Some(text)
     }
 
