@@ -209,3 +209,55 @@ fn a_client_that_leaves_while_the_next_session_is_looked_at_leaves_no_file_open(
         scene.world.finish();
     }
 }
+
+#[test]
+fn a_client_that_connects_right_after_the_file_moved_follows_it_with_those_who_were_there() {
+    let mut scene = Scene::with_entries(3);
+    let client = scene.watch();
+    let moved = format!("{}/{SESSION}.jsonl", project_directory("/home/u/project-2"));
+    scene.world.disk.rename(&scene.path, &moved);
+    scene.path = moved;
+    let other = scene.watch();
+    scene.world.advance(SESSION_POLLED);
+    scene.talk(1);
+    for client in [client, other] {
+        let frames = scene.polled(client);
+        assert_eq!((frames.kinds(), frames.seqs()), (vec!["live"], vec![4]));
+    }
+    scene.world.finish();
+}
+
+#[test]
+fn panes_that_come_together_on_a_file_that_moved_begin_anew() {
+    let mut scene = Scene::with_entries(3);
+    let client = scene.watch();
+    let moved = format!("{}/{SESSION}.jsonl", project_directory("/home/u/project-2"));
+    scene.world.disk.rename(&scene.path, &moved);
+    let other = scene.world.watch(&format!("claude:{SESSION}"));
+    scene.world.fresh(other);
+    scene.world.advance(SESSION_POLLED);
+    for client in [client, other] {
+        let frames = scene.world.fresh(client);
+        assert_eq!(frames.only("session_changed").json["to"], format!("{SESSION}~1"));
+        assert_eq!(frames.seqs(), [1, 2, 3]);
+    }
+    scene.world.finish();
+}
+
+#[test]
+fn a_page_asked_for_before_the_first_hello_is_served_from_whichever_session_comes() {
+    let mut scene = Scene::with_entries(3);
+    scene.next_session(9);
+    scene.world.disk.spoil_times(9, OpKind::Read, &scene.path, Effect::Slow(Duration::from_millis(2_600)));
+    let client = scene.world.watch(PANE);
+    scene.world.herdr.rotate(PANE, NEXT_SESSION);
+    while !scene.world.client(client).accepted() {
+        scene.world.advance(Duration::from_millis(100));
+    }
+    scene.world.load_older(client, 4, 2);
+    scene.world.advance(Duration::from_secs(10));
+    let frames = scene.world.fresh(client);
+    assert_eq!(frames[0].json["session_id"], NEXT_SESSION);
+    assert_eq!(frames.only("page_complete").number("oldest_loaded_seq"), 2);
+    scene.world.finish();
+}

@@ -50,6 +50,16 @@ impl Sessions {
         found.map(|(no, _)| *no)
     }
 
+    /// The session of this pane that shows the same conversation, wherever its file lies.
+    pub(crate) fn find_session(&self, resolved: &Resolved) -> Option<u64> {
+        let same = |session: &Session| {
+            session.resolved.pane == resolved.pane
+                && session.resolved.kind == resolved.kind
+                && session.resolved.located.session == resolved.located.session
+        };
+        self.sessions.iter().find(|(_, session)| same(session)).map(|(no, _)| *no)
+    }
+
     pub(crate) fn session(&self, no: u64) -> Option<&Session> {
         self.sessions.get(&no)
     }

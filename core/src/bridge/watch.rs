@@ -19,6 +19,12 @@ use crate::timers::Timer;
 impl Bridge {
     /// Takes a client into the session of its pane, which begins if it is the first.
     pub(super) fn join(&mut self, ex: ExId, resolved: Resolved) -> u64 {
+        // A session whose file lies elsewhere since the pane was asked last has not become another one.
+        if self.streams.find(&source_of(&resolved)).is_none()
+            && let Some(no) = self.sessions.find_session(&resolved)
+        {
+            self.relocate(no, resolved.clone());
+        }
         let stream = self.watch(&resolved);
         let no = self.sessions.find(&resolved.pane, stream).unwrap_or_else(|| {
             let no = self.sessions.add(resolved, stream);
@@ -230,8 +236,15 @@ impl Bridge {
     fn relocate(&mut self, no: u64, resolved: Resolved) {
         let source = source_of(&resolved);
         let Some(session) = self.sessions.session_mut(no) else { return };
-        if self.streams.find(&source).is_some_and(|other| other != session.stream) {
-            return self.prepare_rotation(no, resolved);
+        let other = self.streams.find(&source).filter(|other| *other != session.stream);
+        if let Some(other) = other {
+            // Another pane was quicker. Whether both have read the same is not known: for all of them it begins anew.
+            let rewrites = self.streams.stream(session.stream).map_or(0, |stream| stream.follower.rewrites());
+            if let Some(stream) = self.streams.stream_mut(other) {
+                stream.follower.begin_again(rewrites);
+            }
+            self.prepare_rotation(no, resolved);
+            return self.run_stream(other);
         }
         session.resolved = resolved;
         let no = session.stream;
