@@ -1,6 +1,7 @@
 //! What Panewire's tests and its conformance kit stand on.
 //!
 //! * [`sim`]: a world without real time and real files around the core: disk, clock, herdr, clients.
+//! * [`trial`]: random plays in that world, compared with a model.
 //! * [`herdr`]: what herdr answers, in the shapes that were captured from the real one.
 //! * [`fake_herdr`]: a real process with a real socket that answers so.
 //! * [`shape`]: JSON with its field order, for contracts in which the order matters.
@@ -11,3 +12,4 @@ pub mod fake_herdr;
 pub mod herdr;
 pub mod shape;
 pub mod sim;
+pub mod trial;

@@ -298,11 +298,17 @@ impl Client {
         self.head = Some(head);
     }
 
-    /// Whether its credit allows this frame: one frame may overdraw it, and the few that belong to that one may follow
-    /// (`session_changed`, `hello`, the end of a page), but no entry.
+    /// Whether its credit allows this frame: one frame may overdraw it, whatever was paid for before may follow, and so may
+    /// the few that belong to that one (`session_changed`, `hello`, the end of a page), but no entry.
     pub(super) fn may_be_sent(&mut self, frame: &Frame, window: usize) -> bool {
         if self.outstanding <= window {
             self.overdrawn = 0;
+            return true;
+        }
+        let waiting = self.queue.iter().map(Frame::len).enumerate();
+        let left = waiting.map(|(at, len)| if at == 0 { len - self.partly } else { len });
+        let largest = left.max().unwrap_or(0).max(frame.len());
+        if self.outstanding + frame.len() - largest <= window {
             return true;
         }
         self.overdrawn += 1;

@@ -21,6 +21,7 @@ pub enum Effect {
 #[derive(Debug, Default)]
 pub(super) struct Faults {
     rules: Vec<Rule>,
+    met: u64,
 }
 
 #[derive(Debug)]
@@ -41,6 +42,11 @@ impl Faults {
         self.rules.clear();
     }
 
+    /// How many operations met one.
+    pub(super) const fn met(&self) -> u64 {
+        self.met
+    }
+
     /// What happens to this operation: each rule that fits is used up once.
     pub(super) fn meet(&mut self, kind: OpKind, path: &str) -> Met {
         let mut met = Met { failure: None, at_most: usize::MAX, after: Duration::ZERO };
@@ -56,6 +62,7 @@ impl Faults {
             }
         }
         self.rules.retain(|rule| rule.left != Some(0));
+        self.met += u64::from(met.failure.is_some() || met.at_most < usize::MAX || met.after > Duration::ZERO);
         met
     }
 }

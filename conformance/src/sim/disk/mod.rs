@@ -196,6 +196,23 @@ impl Disk {
         self.faults.clear();
     }
 
+    /// How many operations met a fault so far.
+    #[must_use]
+    pub const fn faults_met(&self) -> u64 {
+        self.faults.met()
+    }
+
+    /// The names in a directory; none if there is no such directory.
+    #[must_use]
+    pub fn names(&self, path: &str) -> Vec<String> {
+        self.tree.list(path).unwrap_or_default().into_iter().map(|entry| entry.name).collect()
+    }
+
+    /// The process that had files open is gone.
+    pub fn close_all(&mut self) {
+        self.handles.clear();
+    }
+
     /// What the core did to the disk since this was asked for last.
     pub fn take_accesses(&mut self) -> Vec<Access> {
         core::mem::take(&mut self.accesses)

@@ -11,10 +11,21 @@ const TOLD: usize = 160;
 
 /// What happened last.
 #[derive(Debug, Default)]
-pub(super) struct Story(VecDeque<String>);
+pub(super) struct Story {
+    steps: VecDeque<String>,
+    untold: bool,
+}
 
 impl Story {
+    /// A story that nobody wants to hear.
+    pub(super) const fn untold() -> Self {
+        Self { steps: VecDeque::new(), untold: true }
+    }
+
     pub(super) fn input(&mut self, at_millis: u64, input: &Input<'_>) {
+        if self.untold {
+            return;
+        }
         let told = match input {
             Input::Outcome(op, Outcome::Bytes { bytes, size_now }, _) => {
                 format!("{op:?} read {} bytes of a file of {size_now}", bytes.len())
@@ -30,6 +41,9 @@ impl Story {
     }
 
     pub(super) fn output(&mut self, output: &Output) {
+        if self.untold {
+            return;
+        }
         let told = match output {
             Output::Send(ex, Frame::Text(frame) | Frame::Body(frame)) => format!("{ex:?} {}", text(frame)),
             Output::Op(op, Op::Call { line, within, .. }) => format!("{op:?} call {} within {within:?}", text(line)),
@@ -42,14 +56,14 @@ impl Story {
     }
 
     pub(super) fn whole(&self) -> String {
-        Vec::from_iter(self.0.iter().map(String::as_str)).join("\n")
+        Vec::from_iter(self.steps.iter().map(String::as_str)).join("\n")
     }
 
     fn tell(&mut self, step: String) {
-        if self.0.len() == STEPS {
-            self.0.pop_front();
+        if self.steps.len() == STEPS {
+            self.steps.pop_front();
         }
-        self.0.push_back(step);
+        self.steps.push_back(step);
     }
 }
 

@@ -1,0 +1,26 @@
+//! The conformance kit: `panewire-conformance sim` plays random trials against the core.
+//!
+//! ```text
+//!   panewire-conformance sim [--seeds N] [--start N] [--steps N]   so many trials, from a seed on
+//!   panewire-conformance sim --seed N [--steps N]                  one trial again
+//! ```
+
+mod allocator;
+mod sim;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: panewire-conformance sim [--seeds N] [--start N] [--steps N] [--seed N]";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let told = match words.split_first() {
+        Some((&"sim", rest)) => sim::Wanted::parse(rest).map(|wanted| wanted.run()),
+        _ => Err(USAGE.into()),
+    };
+    told.unwrap_or_else(|wrong| {
+        eprintln!("{wrong}");
+        ExitCode::from(2)
+    })
+}
