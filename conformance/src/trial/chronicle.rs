@@ -1,6 +1,7 @@
 //! The model: everything that the file of one session ever held, read in the plainest way.
 
-use panewire_core::agent::{AgentKind, Caps, Line, Reader};
+use panewire_core::agent::{AgentKind, Line, Reader};
+use panewire_core::entry::caps::Caps;
 use panewire_core::ids::Seq;
 use panewire_core::mobile::frames;
 use panewire_core::source::records;

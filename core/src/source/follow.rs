@@ -252,6 +252,14 @@ impl Follower {
         }
     }
 
+    /// Counts everything anew under another generation, as if the file had been rewritten once more than `rewrites` times.
+    pub fn begin_again(&mut self, rewrites: u32) {
+        self.rewrites = self.rewrites.max(rewrites);
+        if matches!(self.phase, Phase::Counting | Phase::Live) {
+            self.rewritten();
+        }
+    }
+
     /// The file lies elsewhere now. Whether it is the same one is seen at the next poll.
     pub fn relocate(&mut self, source: Source) {
         self.source = source;
@@ -354,12 +362,15 @@ impl Follower {
             _ => return self.not_seen(),
         };
         let read_so_far = self.lines.end();
-        if facts.identity != file.identity || facts.size < read_so_far || facts.kind != FileKind::File {
+        if facts.identity != file.identity && !cfg!(panewire_fault = "replacement-not-seen")
+            || facts.size < read_so_far
+            || facts.kind != FileKind::File
+        {
             self.rewritten();
         } else if facts.size > read_so_far {
             file.modified = facts.modified;
             self.ask_read(0);
-        } else if facts.modified != file.modified {
+        } else if facts.modified != file.modified && !cfg!(panewire_fault = "touch-not-looked-into") {
             self.check_end(0, facts.modified);
         } else {
             self.finish_pass();
@@ -370,7 +381,8 @@ impl Follower {
         let known = self.overlap.get(compared..).unwrap_or_default();
         let (again, new) = bytes.split_at_checked(known.len()).unwrap_or((bytes, &[]));
         let all_compared = again.len() == known.len();
-        if size_now < self.lines.end() || !known.starts_with(again) {
+        let differs = !known.starts_with(again) && !cfg!(panewire_fault = "overlap-not-compared");
+        if size_now < self.lines.end() || differs {
             return self.rewritten();
         }
         self.take(new);
@@ -452,7 +464,9 @@ impl Follower {
             let Self { lines, index, reader, events, phase, noted, source, .. } = self;
             let odd = count_or_read(&**reader, *phase, &lines.tail_line(), index, events);
             noted.note(odd, &**reader, &lines.tail_line(), source);
-            lines.accept_tail();
+            if !cfg!(panewire_fault = "tail-counted-twice") {
+                lines.accept_tail();
+            }
             index.reach(lines.line_start());
         }
         if self.phase == Phase::Counting {
@@ -469,6 +483,7 @@ impl Follower {
 
     /// A look failed: what was read is served as far as anybody knows, but nothing is proven. The next poll looks again.
     fn not_seen(&mut self) {
+        self.looked = if cfg!(panewire_fault = "failed-look-taken-for-proof") { self.begun } else { self.looked };
         self.look_again = false;
         if self.phase == Phase::Counting && self.served {
             self.phase = Phase::Live;
@@ -477,11 +492,14 @@ impl Follower {
     }
 
     fn rewritten(&mut self) {
-        self.close_file();
+        if !cfg!(panewire_fault = "file-left-open") {
+            self.close_file();
+        }
         self.news = true;
         self.rewrites = self.rewrites.saturating_add(1);
         self.lines = LineSplitter::new(0, self.line_bytes);
         self.index = SeqIndex::default();
+        self.index.push(0, u64::from(cfg!(panewire_fault = "seq-shifted-by-a-rewrite")));
         self.restored_to = 0;
         self.head.clear();
         self.overlap.clear();

@@ -36,7 +36,8 @@ impl SeqIndex {
     /// Notes a line that begins at `start` and holds `entries` entries. Lines come in order.
     pub fn push(&mut self, start: u64, entries: u64) {
         if start >= self.last().offset.saturating_add(CHECKPOINT_BYTES) {
-            self.checkpoints.push(Checkpoint { offset: start, entries_before: self.total });
+            let wrong = u64::from(cfg!(panewire_fault = "checkpoint-off-by-one"));
+            self.checkpoints.push(Checkpoint { offset: start, entries_before: self.total.saturating_add(wrong) });
         }
         self.total = self.total.saturating_add(entries);
     }

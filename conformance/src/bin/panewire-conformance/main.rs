@@ -10,7 +10,7 @@ mod sim;
 
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: panewire-conformance sim [--seeds N] [--start N] [--steps N] [--seed N]";
+const USAGE: &str = "usage: panewire-conformance sim [--seeds N] [--start N] [--steps N] [--seed N] [--brief]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -23,12 +23,16 @@ pub(crate) struct Wanted {
     start: u64,
     seeds: u64,
     steps: usize,
+    /// A failure is told in one line and not made small.
+    brief: bool,
 }
 
 impl Wanted {
     /// Reads the command line behind `sim`.
-    pub(crate) fn parse(mut words: &[&str]) -> Result<Self, String> {
-        let mut wanted = Self { start: 0, seeds: 1_000, steps: STEPS };
+    pub(crate) fn parse(words: &[&str]) -> Result<Self, String> {
+        let brief = words.last() == Some(&"--brief");
+        let mut words = words.get(..words.len() - usize::from(brief)).unwrap_or_default();
+        let mut wanted = Self { start: 0, seeds: 1_000, steps: STEPS, brief };
         while let [option, number, rest @ ..] = words {
             let number: u64 = number.parse().map_err(|_| format!("{option} {number} is no number\n{USAGE}"))?;
             match *option {
@@ -80,6 +84,9 @@ impl Wanted {
         let plan = Plan::of(seed, self.steps);
         let (_, Err(broken)) = tried(&plan, true) else { return };
         let fault = broken.lines().next().unwrap_or_default();
+        if self.brief {
+            return println!("seed {seed}: {fault}");
+        }
         println!("\nFAILED: {fault}\nagain: panewire-conformance sim --seed {seed} --steps {}", self.steps);
         let small = shrink(&plan, SHRINKING, |plan| tried(plan, false).1.is_err());
         let (_, result) = tried(&small, true);

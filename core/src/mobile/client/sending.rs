@@ -28,7 +28,9 @@ impl Client {
     fn say_hello(&mut self, now: Instant, cursor: Option<Seq>, feed: Feed<'_>, out: &mut VecDeque<Output>) {
         if let Some(from) = self.shown.replace(feed.session_id.into()) {
             // Whatever was asked for until now was asked of the old session.
-            self.waiting.clear();
+            if !cfg!(panewire_fault = "old-questions-kept") {
+                self.waiting.clear();
+            }
             self.send(now, frames::session_changed(self.pane.as_str(), &from, feed.session_id), out);
         }
         let total = feed.follower.index().total();
@@ -62,6 +64,8 @@ impl Client {
         while !self.paused && self.catch_up.is_none() && self.next_live.get() <= total && self.credit > reserve {
             if let Some(frame) = feed.ring.frame(self.next_live) {
                 self.send(now, frame.clone(), out);
+                self.next_live = self.next_live.next();
+            } else if cfg!(panewire_fault = "gap-in-the-ring-skipped") {
                 self.next_live = self.next_live.next();
             } else {
                 let last = Seq::after(total.saturating_sub(1));
@@ -182,7 +186,8 @@ impl Client {
                 return;
             }
         }
-        let same = id.is_some() && id.as_deref() == self.resume.as_ref().map(|resume| resume.since_id.as_str());
+        let since_id = self.resume.as_ref().map(|resume| resume.since_id.as_str());
+        let same = id.is_some() && (id.as_deref() == since_id || cfg!(panewire_fault = "resume-without-its-id"));
         self.say_hello(now, same.then_some(cursor), feed, out);
     }
 

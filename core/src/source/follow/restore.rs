@@ -58,7 +58,7 @@ impl Follower {
     pub(super) fn head_known(&mut self, bytes: &[u8]) {
         match &self.saved {
             Some(saved) if bytes.len() < saved.head.len => self.count_without_saved(),
-            Some(saved) if saved.head == Sample::of(bytes) => {
+            Some(saved) if saved.head == Sample::of(bytes) || cfg!(panewire_fault = "saved-index-not-verified") => {
                 let (end, len) = (saved.index.scanned(), saved.tail.len);
                 self.head = bytes.to_vec();
                 self.ask_bytes(Pending::KnownTail, end.saturating_sub(len as u64), len);
@@ -70,7 +70,7 @@ impl Follower {
     pub(super) fn tail_known(&mut self, bytes: &[u8]) {
         match self.saved.take() {
             Some(saved) if bytes.len() < saved.tail.len => self.count_without_saved(),
-            Some(saved) if saved.tail == Sample::of(bytes) => {
+            Some(saved) if saved.tail == Sample::of(bytes) || cfg!(panewire_fault = "saved-index-not-verified") => {
                 self.overlap = bytes.to_vec();
                 self.lines = LineSplitter::new(saved.index.scanned(), self.line_bytes);
                 self.rewrites = saved.rewrites.max(self.rewrites);
