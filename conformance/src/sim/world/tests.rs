@@ -122,7 +122,7 @@ fn more_than_the_window_and_one_frame_is_a_violation() {
     let mut world = world(|_, input, _| match input {
         Input::Request(ex, _) => {
             let send = |frame| Output::Send(*ex, frame);
-            vec![Output::Accept(*ex), send(text(HELLO)), send(text(COMPLETE)), send(live(1))]
+            vec![Output::Accept(*ex), send(text(HELLO)), send(text(COMPLETE)), send(live(1)), send(live(2))]
         }
         _ => vec![],
     });
