@@ -483,8 +483,6 @@ impl Follower {
 
     /// A look failed: what was read is served as far as anybody knows, but nothing is proven. The next poll looks again.
     fn not_seen(&mut self) {
-        self.looked = if cfg!(panewire_fault = "failed-look-taken-for-proof") { self.begun } else { self.looked };
-        self.look_again = false;
         if self.phase == Phase::Counting && self.served {
             self.phase = Phase::Live;
             self.events.push_back(Event::Ready);

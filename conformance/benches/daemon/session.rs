@@ -1,0 +1,91 @@
+//! A session of our own invention, of any size: what a working agent writes, with rare lines of megabytes.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+
+use panewire_conformance::sim::Transcript;
+use serde_json::json;
+
+use crate::daemon::Home;
+
+const CWD: &str = "/home/u/project";
+
+/// A file that is there, and who goes on writing it.
+pub(crate) struct Session {
+    agent: Transcript,
+    path: PathBuf,
+}
+
+impl Session {
+    /// Writes a session of at least so many bytes.
+    pub(crate) fn generate(home: &Home, name: &str, bytes: u64) -> Self {
+        let mut agent = Transcript::new(name, CWD);
+        let path = home.path().join(agent.path().strip_prefix("/home/u/").unwrap());
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let mut file = BufWriter::new(File::create(&path).unwrap());
+        let (mut written, mut turn) = (0, 0);
+        while written < bytes {
+            let lines = turn_of(&mut agent, turn);
+            file.write_all(lines.as_bytes()).unwrap();
+            written += lines.len() as u64;
+            turn += 1;
+        }
+        file.flush().unwrap();
+        Self { agent, path }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its pane, where nobody else knows of one.
+    pub(crate) fn pane(&self) -> String {
+        format!("claude:{}", self.agent.session())
+    }
+
+    /// The next line, one entry.
+    pub(crate) fn next_line(&mut self) -> String {
+        self.agent.assistant(&words(900))
+    }
+
+    /// The agent writes it.
+    pub(crate) fn append(&self, line: &str) {
+        fs::OpenOptions::new().append(true).open(&self.path).unwrap().write_all(line.as_bytes()).unwrap();
+    }
+}
+
+/// A question, thoughts, a call and what came of it. Each tenth result is long, and now and then one has megabytes.
+fn turn_of(agent: &mut Transcript, turn: u64) -> String {
+    let output = match turn {
+        turn if turn % 4_000 == 2_000 => 4_000_000,
+        turn if turn % 400 == 200 => 1_000_000,
+        turn if turn.is_multiple_of(10) => 12_000,
+        _ => 700,
+    };
+    let output = words(output);
+    [
+        agent.user(&words(300)),
+        agent.thinking(&words(600)),
+        agent.assistant(&words(1_100)),
+        agent.tool_use("Bash", &json!({"command": format!("ls shelf/{turn}"), "description": "List a shelf"})),
+        agent.tool_result(&output, false, &json!({"stdout": output, "stderr": "", "interrupted": false})),
+    ]
+    .concat()
+}
+
+fn words(bytes: usize) -> String {
+    "on the shelf beside the door lies “a book” that nobody reads;\n".chars().cycle().take(bytes).collect()
+}
+
+/// `100MB`, `1GB`, or a number of bytes.
+pub(crate) fn bytes(size: &str) -> u64 {
+    let (number, unit) = size.split_at(size.find(|c: char| !c.is_ascii_digit()).unwrap_or(size.len()));
+    let unit = match unit {
+        "GB" => 1_000_000_000,
+        "MB" => 1_000_000,
+        "" => 1,
+        other => panic!("MB or GB, not {other}"),
+    };
+    number.parse::<u64>().expect("a size") * unit
+}
