@@ -49,6 +49,11 @@ impl Hints {
         self.hinting = hinting;
     }
 
+    /// Whoever watched is gone.
+    pub fn end_all(&mut self) {
+        self.watches.clear();
+    }
+
     /// The directories that are watched.
     #[must_use]
     pub fn watched(&self) -> Vec<&str> {

@@ -9,6 +9,7 @@ use super::chance::Chance;
 use crate::herdr::Mode;
 use crate::sim::Speed;
 use crate::sim::disk::{Effect, OpKind};
+use crate::sim::hints::Hinting;
 
 /// A trial: where it begins, and what happens.
 #[derive(Debug, Clone)]
@@ -23,6 +24,8 @@ pub struct Plan {
     pub window_bytes: usize,
     /// Bytes of one line at most.
     pub line_bytes: usize,
+    /// How changes of the disk are announced when it begins.
+    pub hinting: Hinting,
     /// What happens, in order.
     pub acts: Vec<Act>,
 }
@@ -93,6 +96,8 @@ pub enum Act {
     IndexSpoiled(usize),
     /// The saved indexes are exchanged for one another.
     IndexesSwapped,
+    /// Changes are announced so from now on.
+    Hints(Hinting),
     /// Milliseconds pass.
     Time(u64),
 }
@@ -155,8 +160,9 @@ impl Plan {
         let windows = [(3, 256 * 1024), (2, 64 * 1024), (2, 16 * 1024)];
         let window_bytes = chance.weighted(&windows, 256 * 1024);
         let line_bytes = if chance.one_in(3) { 64 * 1024 } else { 64 * 1024 * 1024 };
+        let hinting = hinting(&mut chance);
         let acts = (0..steps).map(|_| Act::any(&mut chance)).collect();
-        Self { seed, entries, padding, window_bytes, line_bytes, acts }
+        Self { seed, entries, padding, window_bytes, line_bytes, hinting, acts }
     }
 
     /// The same beginning with other acts.
@@ -168,10 +174,10 @@ impl Plan {
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seed, entries, padding, window_bytes, line_bytes, acts } = self;
+        let Self { seed, entries, padding, window_bytes, line_bytes, hinting, acts } = self;
         writeln!(
             f,
-            "seed {seed}: {entries} entries padded by {padding}, window {window_bytes}, lines up to {line_bytes}"
+            "seed {seed}: {entries} entries padded by {padding}, window {window_bytes}, lines up to {line_bytes}, hints {hinting:?}"
         )?;
         acts.iter().try_for_each(|act| writeln!(f, "  {act:?}"))
     }
@@ -232,7 +238,8 @@ impl Act {
             76..=78 => Self::Restart { told: chance.one_in(2) },
             79 => Self::IndexSpoiled(who(chance)),
             80 => Self::IndexesSwapped,
-            81..=93 => Self::Time(chance.below(700)),
+            81 => Self::Hints(hinting(chance)),
+            82..=93 => Self::Time(chance.below(700)),
             94..=98 => Self::Time(chance.below(5_000)),
             _ => Self::Time(chance.between(25_000, 70_000)),
         }
@@ -297,6 +304,13 @@ impl Act {
             _ => Mode::Broken("Error: EmptyResponse".into()),
         })
     }
+}
+
+fn hinting(chance: &mut Chance) -> Hinting {
+    let late = Hinting::Late(Duration::from_millis(chance.below(1_500)));
+    let ways =
+        [(3, Hinting::Refused), (3, Hinting::Working), (1, Hinting::Silent), (1, Hinting::Overflowing), (1, late)];
+    chance.weighted(&ways, Hinting::Refused)
 }
 
 fn who(chance: &mut Chance) -> usize {

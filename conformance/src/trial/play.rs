@@ -91,6 +91,7 @@ struct Stage {
 impl Stage {
     fn new(plan: &Plan, told: bool, meter: Option<Meter>) -> Self {
         let mut world = World::around(daemon(plan, meter), plan.window_bytes).lenient(told);
+        world.hints.set(plan.hinting);
         world.herdr.open(Pane::claude(PANE, CWD).with_session(SESSION));
         let mut stage = Self {
             plan: plan.clone(),
@@ -174,6 +175,7 @@ impl Stage {
             Act::IndexesSwapped => self.swap_indexes(),
             Act::Time(millis) => self.world.advance(Duration::from_millis(*millis)),
             Act::Fault(kind, effect, times) => self.world.disk.spoil_times(*times, *kind, "", effect.clone()),
+            Act::Hints(hinting) => self.world.hints.set(*hinting),
             Act::Healed => self.world.disk.heal(),
             Act::Herdr(mode) => self.world.herdr.set_mode(mode.clone()),
             Act::HerdrRestarts => self.world.herdr.restart(),

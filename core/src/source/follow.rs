@@ -483,6 +483,7 @@ impl Follower {
 
     /// A look failed: what was read is served as far as anybody knows, but nothing is proven. The next poll looks again.
     fn not_seen(&mut self) {
+        self.look_again = false;
         if self.phase == Phase::Counting && self.served {
             self.phase = Phase::Live;
             self.events.push_back(Event::Ready);

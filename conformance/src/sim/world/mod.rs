@@ -187,6 +187,7 @@ impl<F: Face> World<F> {
         self.pending.clear();
         self.read_turn.clear();
         self.disk.close_all();
+        self.hints.end_all();
         self.wait = (None, Why::Idle);
         self.idle_ticks = 0;
         self.face = face;
