@@ -100,23 +100,67 @@ impl From<rustix::io::Errno> for Answer {
 /// Bytes that were read, in a buffer that is used again: zeroing one for each read would cost as much as reading.
 #[derive(Debug, Default)]
 pub struct Piece {
-    buffer: Vec<u8>,
+    buffer: Buffer,
     filled: usize,
 }
 
+/// Room for bytes that begins at the boundary of a page: to any other place the kernel copies a large piece much slower.
+#[derive(Debug, Default)]
+pub(crate) struct Buffer {
+    bytes: Vec<u8>,
+    start: usize,
+}
+
+/// What allocators never align to by themselves.
+const PAGE_BYTES: usize = 4 * 1024;
+
 impl Piece {
-    pub(crate) fn new(buffer: Vec<u8>, filled: usize) -> Self {
-        let filled = filled.min(buffer.len());
+    pub(crate) const fn new(buffer: Buffer, filled: usize) -> Self {
         Self { buffer, filled }
     }
 
     /// The bytes.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
-        self.buffer.get(..self.filled).unwrap_or_default()
+        self.buffer.bytes.get(self.buffer.start..).and_then(|room| room.get(..self.filled)).unwrap_or_default()
     }
 
-    pub(crate) fn into_buffer(self) -> Vec<u8> {
+    pub(crate) fn into_buffer(self) -> Buffer {
         self.buffer
+    }
+}
+
+impl Buffer {
+    /// Room for so many bytes.
+    pub(crate) fn room(&mut self, len: usize) -> &mut [u8] {
+        self.start = self.bytes.as_ptr().align_offset(PAGE_BYTES);
+        if self.bytes.len().saturating_sub(self.start) < len {
+            self.bytes = vec![0; len.saturating_add(PAGE_BYTES)];
+            self.start = self.bytes.as_ptr().align_offset(PAGE_BYTES);
+        }
+        self.bytes.get_mut(self.start..).and_then(|room| room.get_mut(..len)).unwrap_or_default()
+    }
+}
+
+impl From<Vec<u8>> for Buffer {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self { bytes, start: 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_begins_at_a_page_and_is_used_again() {
+        let mut buffer = Buffer::from(vec![7; 100]);
+        let at = buffer.room(9_000).as_ptr();
+        assert_eq!((at.align_offset(PAGE_BYTES), buffer.room(9_000).len()), (0, 9_000));
+        buffer.room(9_000).copy_from_slice(&[5; 9_000]);
+        assert_eq!(buffer.room(10).as_ptr(), at);
+        let piece = Piece::new(buffer, 3);
+        assert_eq!(piece.bytes(), [5, 5, 5]);
+        assert_eq!(piece.into_buffer().room(9_000).as_ptr(), at);
     }
 }

@@ -13,17 +13,17 @@ use panewire_core::io::{DirEntry, Facts, FailureKind, FileIdentity, FileKind, Fi
 use panewire_core::limits::{MAX_READ_BYTES, PAGE_READ_BYTES};
 use rustix::fs::{Mode, OFlags};
 
-use crate::answer::{Answer, Piece};
+use crate::answer::{Answer, Buffer, Piece};
 
-/// Buffers kept for the next reads: one is looked at by the core while the next is filled.
-const KEPT_BUFFERS: usize = 2;
+/// Buffers kept for the next reads: one is looked at by the core while the next two are filled.
+const KEPT_BUFFERS: usize = 3;
 
 /// The open files, and what is done with paths. Any thread may use it.
 #[derive(Debug, Default)]
 pub struct Files {
     open: Mutex<BTreeMap<Handle, Arc<File>>>,
     last: AtomicU64,
-    buffers: Mutex<Vec<Vec<u8>>>,
+    buffers: Mutex<Vec<Buffer>>,
 }
 
 impl Files {
@@ -44,10 +44,9 @@ impl Files {
         let Some(file) = self.file(handle) else {
             return stale();
         };
-        let mut buffer = self.buffer(len);
-        let len = len.min(buffer.len());
+        let mut buffer = self.buffer();
         loop {
-            match file.read_at(buffer.get_mut(..len).unwrap_or_default(), offset) {
+            match file.read_at(buffer.room(len.min(MAX_READ_BYTES)), offset) {
                 Ok(filled) => return bytes(&file, Piece::new(buffer, filled)),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return error.into(),
@@ -64,8 +63,8 @@ impl Files {
         let Some(file) = self.file(handle) else {
             return Some(stale());
         };
-        let mut buffer = self.buffer(len);
-        match read_cached(&file, buffer.get_mut(..len).unwrap_or_default(), offset) {
+        let mut buffer = self.buffer();
+        match read_cached(&file, buffer.room(len), offset) {
             Some(filled) => Some(bytes(&file, Piece::new(buffer, filled))),
             None => {
                 self.recycle(Piece::new(buffer, 0));
@@ -130,7 +129,7 @@ impl Files {
             Ok(length) if length > cap => {
                 Answer::Failed(FailureKind::TooLarge, format!("{path} is larger than {cap} bytes"))
             }
-            Ok(length) => bytes(&file, Piece::new(buffer, length)),
+            Ok(length) => bytes(&file, Piece::new(buffer.into(), length)),
             Err(error) => error.into(),
         }
     }
@@ -161,13 +160,8 @@ impl Files {
         locked(&self.open).get(&handle).cloned()
     }
 
-    fn buffer(&self, len: usize) -> Vec<u8> {
-        let len = len.min(MAX_READ_BYTES);
-        let mut buffer = locked(&self.buffers).pop().unwrap_or_default();
-        if buffer.len() < len {
-            buffer.resize(len, 0);
-        }
-        buffer
+    fn buffer(&self) -> Buffer {
+        locked(&self.buffers).pop().unwrap_or_default()
     }
 }
 

@@ -78,6 +78,8 @@ pub struct Follower {
     phase: Phase,
     asks: Asks,
     pending: Option<(Tag, Pending)>,
+    /// While counting: the read behind the pending one, and where it begins.
+    ahead: Option<(Tag, u64)>,
     file: Option<OpenFile>,
     lines: LineSplitter,
     index: SeqIndex,
@@ -140,6 +142,8 @@ struct OpenFile {
     identity: FileIdentity,
     /// The modification time at which everything read so far was known to hold.
     modified: FileTime,
+    /// How long it was when it was looked at last.
+    size: u64,
 }
 
 impl Follower {
@@ -157,6 +161,7 @@ impl Follower {
             phase: Phase::New,
             asks: Asks::default(),
             pending: None,
+            ahead: None,
             file: None,
             lines: LineSplitter::new(0, line_bytes),
             index: SeqIndex::default(),
@@ -331,7 +336,7 @@ impl Follower {
     }
 
     fn opened(&mut self, handle: Handle, facts: Facts) {
-        self.file = Some(OpenFile { handle, identity: facts.identity, modified: facts.modified });
+        self.file = Some(OpenFile { handle, identity: facts.identity, modified: facts.modified, size: facts.size });
         match &self.saved {
             Some(saved) if saved.index.scanned() <= facts.size => {
                 let len = saved.head.len;
@@ -384,6 +389,9 @@ impl Follower {
         let differs = !known.starts_with(again) && !cfg!(panewire_fault = "overlap-not-compared");
         if size_now < self.lines.end() || differs {
             return self.rewritten();
+        }
+        if let Some(file) = &mut self.file {
+            file.size = size_now;
         }
         self.take(new);
         if all_compared && size_now <= self.lines.end() {
@@ -509,6 +517,7 @@ impl Follower {
     }
 
     fn close_file(&mut self) {
+        self.ahead = None;
         if let Some(file) = self.file.take() {
             self.asks.ask(Op::CloseFile { handle: file.handle });
         }
@@ -523,7 +532,23 @@ impl Follower {
         let piece = if self.phase == Phase::Counting { MAX_READ_BYTES } else { PAGE_READ_BYTES };
         let again = self.overlap.len().saturating_sub(compared);
         let offset = self.lines.end().saturating_sub(again as u64);
-        self.ask_bytes(Pending::Read(compared), offset, piece);
+        match self.ahead.take().filter(|(_, at)| compared == 0 && *at == offset) {
+            Some((tag, _)) => self.pending = Some((tag, Pending::Read(compared))),
+            None => self.ask_bytes(Pending::Read(compared), offset, piece),
+        }
+        if self.phase == Phase::Counting {
+            self.ask_ahead(offset.saturating_add(piece as u64));
+        }
+    }
+
+    /// Lets the next piece be read while this one is looked at. It overlaps what is read before it as every read does; if
+    /// that turns out to be shorter, it was for nothing.
+    fn ask_ahead(&mut self, end: u64) {
+        if let Some(file) = self.file.filter(|file| file.size > end) {
+            let offset = end.saturating_sub(OVERLAP_BYTES as u64);
+            let tag = self.asks.ask(Op::Read { handle: file.handle, offset, len: MAX_READ_BYTES });
+            self.ahead = Some((tag, offset));
+        }
     }
 
     fn ask_bytes(&mut self, pending: Pending, offset: u64, len: usize) {
@@ -546,6 +571,7 @@ impl Machine for Follower {
         let pending = match self.pending {
             Some((asked, pending)) if asked == tag => pending,
             _ => {
+                self.ahead = self.ahead.filter(|(ahead, _)| *ahead != tag);
                 // The answer to an open that nobody waits for any more.
                 if let Outcome::Opened { handle, .. } = outcome {
                     self.asks.ask(Op::CloseFile { handle });

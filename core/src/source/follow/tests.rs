@@ -356,3 +356,45 @@ fn a_live_line_of_more_entries_than_a_page_is_only_counted() {
     disk.append(&user("z"));
     assert_eq!(disk.poll(&mut follower), ["601 z#0"]);
 }
+
+/// The reads that a follower has asked for: where each begins, and its tag.
+fn reads(follower: &mut Follower) -> Vec<(u64, crate::machine::Tag)> {
+    let ops = core::iter::from_fn(|| follower.poll_op());
+    ops.map(|(tag, op)| match op {
+        Op::Read { offset, .. } => (offset, tag),
+        other => panic!("not a read: {other:?}"),
+    })
+    .collect()
+}
+
+#[test]
+fn while_a_piece_is_counted_the_next_is_read_and_a_short_one_is_read_on_from_its_end() {
+    const PIECE: usize = crate::limits::MAX_READ_BYTES;
+    const OVERLAP: usize = crate::limits::OVERLAP_BYTES;
+    let file: Vec<u8> = b"{}\n".iter().copied().cycle().take(3 * PIECE).collect();
+    let size_now = file.len() as u64;
+    let mut follower = follower();
+    let now = Now::default();
+    let (tag, _) = follower.poll_op().unwrap();
+    let missing = Failure { kind: FailureKind::NotFound, text: "no such file" };
+    follower.handle_outcome(now, tag, Outcome::Failed(missing));
+    let (tag, _) = follower.poll_op().unwrap();
+    let identity = FileIdentity { device: 1, inode: 1 };
+    let facts = Facts { kind: FileKind::File, identity, size: size_now, modified: FileTime(0) };
+    follower.handle_outcome(now, tag, Outcome::Opened { handle: Handle(1), facts });
+
+    let asked = reads(&mut follower);
+    let offsets: Vec<u64> = asked.iter().map(|(offset, _)| *offset).collect();
+    assert_eq!(offsets, [0, (PIECE - OVERLAP) as u64]);
+    follower.handle_outcome(now, asked[0].1, Outcome::Bytes { bytes: &file[..PIECE], size_now });
+    let third = reads(&mut follower);
+    assert_eq!(third[0].0, 2 * (PIECE - OVERLAP) as u64);
+
+    // The second piece is short: the third was for nothing.
+    let from = PIECE - OVERLAP;
+    follower.handle_outcome(now, asked[1].1, Outcome::Bytes { bytes: &file[from..from + 10_000], size_now });
+    let fourth = reads(&mut follower);
+    assert_eq!(fourth[0].0, (from + 10_000 - OVERLAP) as u64);
+    follower.handle_outcome(now, third[0].1, Outcome::Bytes { bytes: &file[2 * from..], size_now });
+    assert_eq!(follower.index().scanned(), (from + 10_000) as u64 / 3 * 3);
+}
