@@ -1,5 +1,6 @@
 //! A daemon in a home of its own, and what the system says of it.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
@@ -66,33 +67,37 @@ impl Daemon {
         number_of(&self.of("status"), field)
     }
 
-    /// CPU time that it has used so far.
+    /// CPU time that it has used so far, in steps of ten milliseconds; threads that have ended are counted.
     pub(crate) fn cpu_seconds(&self) -> f64 {
-        self.tasks().iter().map(|task| on_cpu(task)).sum()
+        let stat = self.of("stat");
+        let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+        // utime and stime are the fields 14 and 15, the name is the second.
+        fields.skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0
     }
 
     /// What it does a second when it is left alone.
     pub(crate) fn idle(&self, span: Duration) -> Idle {
-        let switches = || -> f64 {
-            let all = |task: &PathBuf| {
-                let status = fs::read_to_string(task.join("status")).unwrap_or_default();
-                number_of(&status, "voluntary_ctxt_switches") + number_of(&status, "nonvoluntary_ctxt_switches")
-            };
-            self.tasks().iter().map(all).sum()
-        };
-        let (began, cpu, switched) = (Instant::now(), self.cpu_seconds(), switches());
+        let (began, cpu, before) = (Instant::now(), self.cpu_seconds(), self.switches());
         std::thread::sleep(span);
         let seconds = began.elapsed().as_secs_f64();
-        Idle { cpu_millis: (self.cpu_seconds() - cpu) * 1e3 / seconds, switches: (switches() - switched) / seconds }
+        let since = |(task, now): (PathBuf, f64)| before.get(&task).map_or(0.0, |before| now - before);
+        let switches: f64 = self.switches().into_iter().map(since).sum();
+        Idle { cpu_millis: (self.cpu_seconds() - cpu) * 1e3 / seconds, switches: switches / seconds }
+    }
+
+    /// How often each of its threads was switched.
+    fn switches(&self) -> BTreeMap<PathBuf, f64> {
+        let tasks = fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap();
+        let count = |task: PathBuf| {
+            let status = fs::read_to_string(task.join("status")).unwrap_or_default();
+            let of = |field| number_of(&status, field);
+            (task, of("voluntary_ctxt_switches") + of("nonvoluntary_ctxt_switches"))
+        };
+        tasks.map(|task| count(task.unwrap().path())).collect()
     }
 
     fn of(&self, name: &str) -> String {
         fs::read_to_string(format!("/proc/{}/{name}", self.child.id())).unwrap()
-    }
-
-    fn tasks(&self) -> Vec<PathBuf> {
-        let tasks = fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap();
-        tasks.map(|task| task.unwrap().path()).collect()
     }
 }
 
@@ -105,11 +110,7 @@ impl Drop for Daemon {
 
 /// CPU time of the thread that asks.
 pub(crate) fn own_cpu_seconds() -> f64 {
-    on_cpu(Path::new("/proc/thread-self"))
-}
-
-fn on_cpu(task: &Path) -> f64 {
-    let times = fs::read_to_string(task.join("schedstat")).unwrap_or_default();
+    let times = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     times.split(' ').next().and_then(|nanos| nanos.parse::<f64>().ok()).unwrap_or_default() / 1e9
 }
 

@@ -9,7 +9,7 @@ use panewire_core::limits::{MAX_EXCHANGES, RING_BYTES};
 use super::act::{Act, Content, Cursor, Nonsense, Plan, Way};
 use super::chronicle::Chronicle;
 use super::meter::{Meter, Metered};
-use super::view::{Chronicles, View};
+use super::view::{Chronicles, View, base};
 use crate::herdr::{Mode, Pane};
 use crate::sim::config::{CLAUDE_ROOT, STATE_DIR};
 use crate::sim::scene::{CWD, PANE, SESSION};
@@ -396,6 +396,9 @@ impl Stage {
         let view = self.views.remove(at);
         self.world.leave(view.ex);
         let Some(id) = view.head_id() else { return self.comes("", Speed::Full, None) };
+        // In a file that lost a line the number before may be the right one.
+        let rewritten = self.files.get(base(&view.session)).is_none_or(|file| file.now() > 0);
+        let cursor = if rewritten && cursor == Cursor::WrongSeq { Cursor::WrongId } else { cursor };
         let (mut id, mut seq, mut generation) = (id.replace('#', "%23"), view.head, view.generation.clone());
         match cursor {
             Cursor::True => {}

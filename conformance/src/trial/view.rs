@@ -155,7 +155,7 @@ impl View {
 }
 
 /// A session id without the number of rewrites.
-fn base(session: &str) -> &str {
+pub(super) fn base(session: &str) -> &str {
     session.split('~').next().unwrap_or_default()
 }
 
