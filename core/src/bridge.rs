@@ -35,6 +35,7 @@
 //! # }
 //! ```
 
+mod counting;
 mod demo;
 mod exchange;
 mod hints;
@@ -48,6 +49,7 @@ mod whole_entry;
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use self::counting::Counting;
 use self::demo::DemoPane;
 use self::exchange::Exchange;
 use self::hints::Directories;
@@ -85,6 +87,7 @@ pub struct Bridge {
     listing: Option<Listing>,
     sessions: Sessions,
     streams: Streams,
+    counting: Counting,
     directories: Directories,
     /// When every watched file is looked at again, whatever hints said.
     safety_net: Instant,
@@ -133,6 +136,7 @@ impl Bridge {
             listing: None,
             sessions: Sessions::default(),
             streams: Streams::default(),
+            counting: Counting::default(),
             directories: Directories::default(),
             safety_net: Instant::default(),
             whole_entries: WholeEntries::default(),

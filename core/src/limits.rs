@@ -51,6 +51,13 @@ pub const MAX_WAITING_PAGES: usize = 8;
 /// Bytes that one read asks for at most.
 pub const MAX_READ_BYTES: usize = 256 * 1024;
 
+/// Streams that are counted at once, each with two reads in flight. One more waits for its turn: its `hello` comes later.
+pub const MAX_COUNTING: usize = 4;
+
+/// Streams that are followed, or kept for a while after their last client. For one more a kept one is given up; if all are
+/// watched, it is answered 503.
+pub const MAX_STREAMS: usize = 256;
+
 /// Bytes that a live tail or a page asks for at once: small, so that no client waits long for another.
 pub const PAGE_READ_BYTES: usize = 64 * 1024;
 

@@ -187,6 +187,9 @@ impl Bridge {
             // No roster, no child: an id that was not found is never looked for on the disk.
             return self.answer(ex, Answer::text(404, "no transcript file for pane", &manner));
         }
+        if !self.has_room_for(&resolved) {
+            return self.answer(ex, Answer::text(503, "too many panes are watched: try again later", &manner));
+        }
         match wanted {
             Wanted::Entry(call) => self.serve_whole_entry(ex, call.seq, &resolved, manner),
             Wanted::Transcript(call) if call.upgrade => self.accept(ex, resolved, call),

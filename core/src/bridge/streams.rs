@@ -60,6 +60,7 @@ impl Streams {
         let index_path = store::path_of(&config.state_dir, &source.path);
         let mut follower = Follower::new(source, kind.reader(), config.limits.line_bytes, index_path, rewrites);
         follower.note_drift_from(self.drift_noted.get(&follower.source().path).copied().unwrap_or(0));
+        follower.hold_counting();
         follower.begin();
         self.last = self.last.saturating_add(1);
         self.streams.insert(self.last, Stream { follower, ring: Ring::new(RING_BYTES), saved_to: 0 });
@@ -77,6 +78,11 @@ impl Streams {
 
     pub(crate) fn stream_mut(&mut self, no: u64) -> Option<&mut Stream> {
         self.streams.get_mut(&no)
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.streams.len()
     }
 
     /// Every stream.

@@ -8,7 +8,7 @@ use super::ops::Owner;
 use super::streams::Stream;
 use crate::ids::{ExId, WatchId};
 use crate::io::{CloseCode, Level, Outcome, Output};
-use crate::limits::{FILE_POLL, SAFETY_POLL, SESSION_POLL, STREAM_GRACE};
+use crate::limits::{FILE_POLL, MAX_STREAMS, SAFETY_POLL, SESSION_POLL, STREAM_GRACE};
 use crate::machine::Tag;
 use crate::mobile::client::{Client, Feed};
 use crate::mobile::frames;
@@ -125,7 +125,49 @@ impl Bridge {
                 self.sessions.clients_of(no).into_iter().filter(|ex| self.unproven.remove(ex)).collect();
             self.dirty.extend(proven);
         }
+        self.take_turns(no);
         self.keep_polling(no);
+    }
+
+    /// Lets a stream be counted when it is its turn, and others when it is done.
+    fn take_turns(&mut self, no: u64) {
+        let Some(stream) = self.streams.stream_mut(no) else { return self.end_turn(no) };
+        if stream.follower.wants_to_count() {
+            self.counting.want(no);
+        } else if !stream.follower.is_counting() {
+            stream.follower.hold_counting();
+            self.counting.done(no);
+        }
+        self.give_turns();
+    }
+
+    fn end_turn(&mut self, no: u64) {
+        self.counting.done(no);
+        self.give_turns();
+    }
+
+    fn give_turns(&mut self) {
+        while let Some(next) = self.counting.next() {
+            if let Some(stream) = self.streams.stream_mut(next) {
+                stream.follower.count_on();
+                self.ops.issue_all(Owner::Stream(next), &mut stream.follower, &mut self.outputs);
+            } else {
+                self.counting.done(next);
+            }
+        }
+    }
+
+    /// Whether this file is followed already, or one more can be.
+    pub(super) fn has_room_for(&mut self, resolved: &Resolved) -> bool {
+        if self.streams.len() < MAX_STREAMS || self.streams.find(&source_of(resolved)).is_some() {
+            return true;
+        }
+        let unused = self.streams.numbers().into_iter().find(|no| !self.is_used(*no));
+        if let Some(no) = unused {
+            self.timers.stop(Timer::Grace(no));
+            self.drop_stream(no);
+        }
+        unused.is_some()
     }
 
     /// Looks at the watched files: at all of them for safety, otherwise at those that do not rest.
@@ -230,6 +272,7 @@ impl Bridge {
         self.directories.leave(no);
         self.run_directories();
         self.streams.remove(no);
+        self.end_turn(no);
     }
 
     /// The session's file lies elsewhere now. If it is the same file, the stream goes on as if nothing had happened.

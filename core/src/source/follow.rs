@@ -94,6 +94,9 @@ pub struct Follower {
     looked: u64,
     /// Somebody wants another look right after this one.
     look_again: bool,
+    /// Whether what there is to count waits until [`Follower::count_on`], and whether it has begun to wait.
+    held: bool,
+    stalled: bool,
     /// Whether this look found a change of what had been counted.
     news: bool,
     /// Whether it was ready once: from then on a failure is a passing trouble.
@@ -172,6 +175,8 @@ impl Follower {
             begun: 0,
             looked: 0,
             look_again: false,
+            held: false,
+            stalled: false,
             news: false,
             served: false,
             events: VecDeque::new(),
@@ -214,6 +219,32 @@ impl Follower {
         }
         self.look_again = true;
         self.begun.saturating_add(1)
+    }
+
+    /// From now on it does not count before [`count_on`](Self::count_on); what it waits for is told by
+    /// [`wants_to_count`](Self::wants_to_count).
+    pub const fn hold_counting(&mut self) {
+        self.held = true;
+    }
+
+    /// Counts what there is to count.
+    pub fn count_on(&mut self) {
+        self.held = false;
+        if self.wants_to_count() {
+            self.ask_read(0);
+        }
+    }
+
+    /// Whether there is something to count, and it is held.
+    #[must_use]
+    pub fn wants_to_count(&self) -> bool {
+        self.stalled && self.pending.is_none() && self.phase == Phase::Counting && self.file.is_some()
+    }
+
+    /// Whether it is counting now.
+    #[must_use]
+    pub fn is_counting(&self) -> bool {
+        self.phase == Phase::Counting && matches!(self.pending, Some((_, Pending::Read(_))))
     }
 
     /// Something may have changed: looks now, or right after the look that is on its way, which may have come too early.
@@ -529,6 +560,10 @@ impl Follower {
     }
 
     fn ask_read(&mut self, compared: Compared) {
+        self.stalled = self.held && self.phase == Phase::Counting;
+        if self.stalled {
+            return;
+        }
         let piece = if self.phase == Phase::Counting { MAX_READ_BYTES } else { PAGE_READ_BYTES };
         let again = self.overlap.len().saturating_sub(compared);
         let offset = self.lines.end().saturating_sub(again as u64);
