@@ -517,8 +517,19 @@ impl Stage {
         {
             return Err(format!("paged to the beginning: {} of {all} entries", last.entries.len()));
         }
+        self.check_open_files()?;
         self.world.close_down();
         self.check()
+    }
+
+    /// Nobody is looking for anything now: a file is open for its stream and for nothing else.
+    fn check_open_files(&self) -> Result<(), String> {
+        let mut open = self.world.disk.open_files();
+        open.sort_unstable();
+        match open.windows(2).find(|pair| matches!(pair, [one, other] if one == other)) {
+            Some(pair) => Err(format!("open more than once: {pair:?}")),
+            None => Ok(()),
+        }
     }
 
     fn page_to_the_beginning(&mut self, ex: ExId) -> Result<(), String> {
