@@ -35,6 +35,8 @@ pub struct Plan {
 pub enum Act {
     /// The agent writes so many lines.
     Talk(u32),
+    /// So many long lines at once: more than a client near the head is kept.
+    Burst(u32),
     /// One line of so many bytes.
     Long(usize),
     /// The first thousandths of a line; the rest comes with the next write.
@@ -190,6 +192,7 @@ impl Act {
         !matches!(
             self,
             Self::Talk(_)
+                | Self::Burst(_)
                 | Self::Long(_)
                 | Self::Back
                 | Self::NextSession(_)
@@ -208,7 +211,8 @@ impl Act {
     fn any(chance: &mut Chance) -> Self {
         match chance.below(100) {
             0..=11 => Self::Talk(chance.count(1, 40)),
-            12..=13 => Self::Talk(chance.count(100, 700)),
+            12 => Self::Talk(chance.count(100, 700)),
+            13 => Self::Burst(chance.count(40, 70)),
             14..=16 => Self::long(chance),
             17..=20 => Self::Torn(chance.size(0, 1_000)),
             21 => Self::Glued,

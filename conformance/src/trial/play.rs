@@ -138,6 +138,9 @@ impl Stage {
         self.world.advance(Duration::from_millis(3));
         match act {
             Act::Talk(lines) => self.writes(|agent| agent.talk(*lines)),
+            Act::Burst(lines) => {
+                self.writes(|agent| (0..*lines).map(|_| agent.assistant(&"burst ".repeat(3_300))).collect());
+            }
             Act::Long(bytes) => self.writes(|agent| agent.assistant(&"long ".repeat(bytes / 5))),
             Act::Glued => self.writes(|agent| [agent.talk(1).trim_end(), &agent.talk(1)].concat()),
             Act::Fragment(thousandths) => self.writes(|agent| {
@@ -487,7 +490,7 @@ impl Stage {
         (self.world.herdr.socket_latency, self.world.herdr.cli_latency) = (Duration::ZERO, Duration::ZERO);
         self.show(self.current);
         // A session whose file names no directory is not gone over to.
-        self.writes(|agent| agent.talk(1));
+        self.writes(|agent| ["\n", &agent.talk(1)].concat());
         for at in 0..self.views.len() {
             if let Some(ex) = self.views.get(at).map(|view| view.ex) {
                 self.world.set_speed(ex, Speed::Full);
