@@ -187,7 +187,6 @@ impl Follower {
         self.rewrites = self.rewrites.saturating_add(1);
         self.lines = LineSplitter::new(0, self.line_bytes);
         self.index = SeqIndex::default();
-        self.index.push(0, u64::from(cfg!(panewire_fault = "seq-shifted-by-a-rewrite")));
         self.restored_to = 0;
         self.head.clear();
         self.overlap.clear();

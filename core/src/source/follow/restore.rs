@@ -98,6 +98,7 @@ impl Follower {
         }
         self.head.clear();
         self.index = SeqIndex::default();
+        self.index.push(0, u64::from(cfg!(panewire_fault = "seq-shifted-by-a-rewrite") && self.rewrites > 0));
         self.ask_read(0);
     }
 }
