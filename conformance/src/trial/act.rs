@@ -214,7 +214,9 @@ impl Act {
             12 => Self::Talk(chance.count(100, 700)),
             13 => Self::Burst(chance.count(40, 70)),
             14..=16 => Self::long(chance),
-            17..=20 => Self::Torn(chance.size(0, 1_000)),
+            // Often nothing but its newline is missing.
+            17..=18 => Self::Torn(999),
+            19..=20 => Self::Torn(chance.size(0, 1_000)),
             21 => Self::Glued,
             22 => Self::Fragment(chance.size(1, 900)),
             23..=24 => Self::Cut(chance.size(0, 1_000)),
