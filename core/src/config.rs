@@ -1,5 +1,6 @@
 //! What a program decides before it starts a [`Bridge`](crate::Bridge).
 
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -36,6 +37,14 @@ pub struct Config {
 pub struct Roots {
     /// Claude Code's configuration directory (`~/.claude`); sessions lie in `projects/` below it.
     pub claude: String,
+}
+
+impl Roots {
+    /// The directories that agents have in a home of which nothing else is known.
+    #[must_use]
+    pub fn below(home: &str) -> Self {
+        Self { claude: format!("{home}/.claude") }
+    }
 }
 
 /// How herdr is found.

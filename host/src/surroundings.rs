@@ -15,8 +15,8 @@ use crate::arguments::{Places, Serve};
 /// Paths and names that were made out, before a token is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Surroundings {
-    /// Claude Code's configuration directory.
-    pub claude: String,
+    /// The directories of the agents.
+    pub roots: Roots,
     /// Our own state.
     pub state_dir: PathBuf,
     /// How herdr is asked.
@@ -62,8 +62,14 @@ impl Surroundings {
             )));
         }
         // Who names a home wants that one, and not what the environment says about another.
-        let configured = if places.home.is_some() { None } else { variable("CLAUDE_CONFIG_DIR") };
-        let claude = configured.unwrap_or_else(|| home.join(".claude"));
+        let mut roots = Roots::below(&text(&home)?);
+        if places.home.is_none() {
+            for (name, root) in [("CLAUDE_CONFIG_DIR", &mut roots.claude)] {
+                if let Some(configured) = variable(name) {
+                    *root = text(&configured)?;
+                }
+            }
+        }
         let state_home = variable("XDG_STATE_HOME")
             .filter(|path| path.is_absolute())
             .or_else(|| user_home.as_ref().map(|home| home.join(".local/state")));
@@ -80,7 +86,7 @@ impl Surroundings {
             None => "herdr".to_owned(),
         };
         let herdr = Herdr { mode: places.herdr, socket: socket.map(|socket| text(&socket)).transpose()?, program };
-        Ok(Self { claude: text(&claude)?, state_dir: text(&state_dir)?.into(), herdr, own_names })
+        Ok(Self { roots, state_dir: text(&state_dir)?.into(), herdr, own_names })
     }
 
     /// What the core needs to know.
@@ -94,7 +100,7 @@ impl Surroundings {
             allow_hosts: serve.allow_hosts.clone(),
             allow_origins: serve.allow_origins.clone(),
             tokens: vec![TokenDigest::of(token)],
-            roots: Roots { claude: self.claude.clone() },
+            roots: self.roots.clone(),
             state_dir: text(&self.state_dir)?,
             herdr: self.herdr.clone(),
             demo: if serve.demo { Demo::Always } else { Demo::Auto },
@@ -176,7 +182,7 @@ mod tests {
         let (_directory, home) = home();
         let surroundings = found(&Places::default(), &[("HOME", &home), ("CLAUDE_CONFIG_DIR", "")]).unwrap();
         let expected = Surroundings {
-            claude: format!("{home}/.claude"),
+            roots: Roots::below(&home),
             state_dir: format!("{home}/.local/state/panewire").into(),
             herdr: Herdr {
                 mode: HerdrMode::Auto,
@@ -194,7 +200,7 @@ mod tests {
         let variables =
             [("HOME", &home[..]), ("CLAUDE_CONFIG_DIR", "/c/"), ("XDG_STATE_HOME", "/s"), ("XDG_CONFIG_HOME", "/x")];
         let surroundings = found(&Places::default(), &variables).unwrap();
-        assert_eq!(surroundings.claude, "/c");
+        assert_eq!(surroundings.roots.claude, "/c");
         assert_eq!(surroundings.state_dir, Path::new("/s/panewire"));
         assert_eq!(surroundings.herdr.socket.as_deref(), Some("/x/herdr/herdr.sock"));
         let relative = found(&Places::default(), &[("HOME", &home), ("XDG_STATE_HOME", "s")]).unwrap();
@@ -207,7 +213,7 @@ mod tests {
         let (_named, named) = self::home();
         let places = Places { home: Some(format!("{named}/").into()), ..Places::default() };
         let surroundings = found(&places, &[("HOME", &home), ("CLAUDE_CONFIG_DIR", "/c")]).unwrap();
-        assert_eq!(surroundings.claude, format!("{named}/.claude"));
+        assert_eq!(surroundings.roots, Roots::below(&named));
         assert_eq!(surroundings.state_dir, Path::new(&home).join(".local/state/panewire"));
         assert_eq!(surroundings.herdr.socket, Some(format!("{home}/.config/herdr/herdr.sock")));
     }

@@ -8,6 +8,9 @@ use panewire_core::limits::Limits;
 /// The token that opens the door of the simulated bridge.
 pub const TOKEN: &str = "t0ken";
 
+/// The simulated home.
+pub const HOME: &str = "/home/u";
+
 /// Where Claude Code keeps its things in the simulated home.
 pub const CLAUDE_ROOT: &str = "/home/u/.claude";
 
@@ -32,7 +35,7 @@ pub fn config() -> Config {
         allow_hosts: Vec::new(),
         allow_origins: Vec::new(),
         tokens: vec![TokenDigest::of(TOKEN)],
-        roots: Roots { claude: CLAUDE_ROOT.into() },
+        roots: Roots::below(HOME),
         state_dir: STATE_DIR.into(),
         herdr: Herdr { mode: HerdrMode::Auto, socket: Some(HERDR_SOCKET.into()), program: HERDR_PROGRAM.into() },
         demo: Demo::Auto,

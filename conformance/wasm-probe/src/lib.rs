@@ -22,7 +22,7 @@ pub extern "C" fn probe(tick: u32) -> u32 {
         allow_hosts: Vec::new(),
         allow_origins: Vec::new(),
         tokens: Vec::new(),
-        roots: Roots { claude: "/c".into() },
+        roots: Roots::below("/c"),
         state_dir: "/s".into(),
         herdr: Herdr { mode: HerdrMode::Auto, socket: None, program: "herdr".into() },
         demo: Demo::Always,

@@ -2,14 +2,20 @@
 
 pub mod claude;
 pub mod drift;
+pub(crate) mod gather;
+pub(crate) mod layout;
+pub mod locate;
+pub mod sessions;
 
 use alloc::boxed::Box;
 use alloc::string::String;
 use core::fmt;
 use core::ops::ControlFlow;
 
+use self::claude::layout::ClaudeLayout;
 use self::claude::{ClaudeReader, Selection};
 use self::drift::Drift;
+use self::layout::Layout;
 use crate::entry::Entry;
 pub use crate::entry::caps::Caps;
 
@@ -104,6 +110,12 @@ impl AgentKind {
     pub fn reader(self) -> Box<dyn Reader> {
         match self {
             Self::Claude => Box::new(ClaudeReader { selection: Selection::Main }),
+        }
+    }
+    /// Where its sessions lie.
+    pub(crate) fn layout(self) -> &'static dyn Layout {
+        match self {
+            Self::Claude => &ClaudeLayout,
         }
     }
 }

@@ -4,7 +4,7 @@ use alloc::collections::BTreeSet;
 
 use super::Bridge;
 use super::ops::Owner;
-use crate::agent::claude::locate::Located;
+use crate::agent::locate::Located;
 use crate::config;
 use crate::ids::ExId;
 use crate::io::Outcome;

@@ -32,7 +32,7 @@ mod tests {
             allow_hosts: vec![],
             allow_origins: vec![],
             tokens: vec![TokenDigest::of(TOKEN)],
-            roots: Roots { claude: "/home/u/.claude".into() },
+            roots: Roots::below("/home/u"),
             state_dir: "/home/u/.local/state/panewire".into(),
             herdr: Herdr { mode: HerdrMode::Off, socket: None, program: String::from("herdr") },
             demo: Demo::Auto,

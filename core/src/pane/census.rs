@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use super::herdr::{HerdrAsk, HerdrError, PaneAgent, Question, Reply};
 use super::name::PaneName;
 use crate::agent::AgentKind;
-use crate::agent::claude::sessions::{SessionFile, Sessions};
+use crate::agent::sessions::{Newest, SessionFile, Sessions};
 use crate::config::{Config, Demo};
 use crate::ids::{PaneId, SessionId};
 use crate::io::{Op, Outcome};
@@ -73,7 +73,7 @@ impl Census {
     pub fn new(now: Now, config: &Config) -> Self {
         let mut census = Self {
             demo: config.demo,
-            sessions: Some(Box::new(Sessions::new(&config.roots, limits::MAX_LISTED_SESSIONS))),
+            sessions: Some(Box::new(Sessions::new(&config.roots, AgentKind::ALL, limits::MAX_LISTED_SESSIONS))),
             agents: Vec::new(),
             found: Found::default(),
             step: Step::Agents(Box::new(HerdrAsk::new(now, &config.herdr, Question::Agents))),
@@ -100,19 +100,17 @@ impl Census {
             self.step = self.sessions.take().map_or(Step::Done, Step::Sessions);
         }
         if let Step::Sessions(sessions) = &mut self.step
-            && let Some(files) = sessions.take_result()
+            && let Some(newest) = sessions.take_result()
         {
             self.step = Step::Done;
-            self.settle(files);
+            self.settle(newest);
         }
     }
 
-    fn settle(&mut self, files: Result<Vec<SessionFile>, String>) {
+    fn settle(&mut self, newest: Newest) {
         let mut found = core::mem::take(&mut self.found);
-        let files = files.unwrap_or_else(|text| {
-            found.notes.push(text);
-            Vec::new()
-        });
+        let Newest { files, unreadable } = newest;
+        found.notes.extend(unreadable);
         found.listed = self.agents.iter().map(|agent| Listed::of_agent(agent, &files)).collect();
         found.listed.extend(files.iter().map(Listed::of_file));
         let is_followable = |listed: &Listed| AgentKind::from_label(&listed.kind).is_some();
@@ -162,8 +160,8 @@ impl Listed {
 
     fn of_file(file: &SessionFile) -> Self {
         Self {
-            pane: PaneName::of_session(&file.session),
-            kind: AgentKind::Claude.label().into(),
+            pane: PaneName::of_session(file.kind, &file.session),
+            kind: file.kind.label().into(),
             session: Some(file.session.clone()),
             cwd: file.recorded.cwd.clone(),
             path: Some(file.path.clone()),

@@ -11,7 +11,7 @@ use alloc::string::String;
 
 use script::{Scene, uuid};
 
-use crate::agent::claude::locate::Located;
+use crate::agent::locate::Located;
 use crate::config::Config;
 use crate::ids::SessionId;
 use crate::io::{FileTime, Op, Outcome};

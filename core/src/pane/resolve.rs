@@ -17,9 +17,8 @@ use super::herdr::{HerdrAsk, HerdrError, PaneAgent, Question, Reply};
 use super::name::PaneName;
 use super::probe::{Ends, Probe, ProbeError};
 use crate::agent::AgentKind;
-use crate::agent::claude;
-use crate::agent::claude::locate::{Locate, LocateError, Located, without_final_slash};
-use crate::agent::claude::sessions::{SessionFile, Sessions};
+use crate::agent::locate::{Locate, LocateError, Located, Wanted, without_final_slash};
+use crate::agent::sessions::{Newest, Sessions};
 use crate::config::{Config, Herdr, Roots};
 use crate::ids::{PaneId, SessionId};
 use crate::io::{Op, Outcome};
@@ -58,6 +57,7 @@ pub struct Resolve {
     herdr: Herdr,
     roots: Roots,
     deadline: Instant,
+    kind: AgentKind,
     agent: Option<PaneAgent>,
     located: Option<Located>,
     step: Step,
@@ -84,6 +84,8 @@ impl Resolve {
             herdr: config.herdr.clone(),
             roots: config.roots.clone(),
             deadline: now.mono.plus(limits::HERDR_BUDGET),
+            // What the demo conversation is written like; every other pane names its own.
+            kind: AgentKind::Claude,
             agent: None,
             located: None,
             step: Step::Done,
@@ -94,14 +96,18 @@ impl Resolve {
                 let question = Question::Agent(resolve.pane.clone());
                 resolve.step = Step::Agent(Box::new(HerdrAsk::until(now, resolve.deadline, &resolve.herdr, question)));
             }
-            PaneName::Session(session) => {
-                resolve.step = Step::Locate(Box::new(Locate::new(&resolve.roots, None, Some(&session))));
+            PaneName::Session(kind, session) => {
+                resolve.kind = kind;
+                resolve.locate(None, &Wanted::Session(session));
             }
-            PaneName::Directory(cwd) => {
-                resolve.step = Step::Locate(Box::new(Locate::new(&resolve.roots, Some(&cwd), None)))
+            PaneName::Directory(kind, cwd) => {
+                resolve.kind = kind;
+                resolve.locate(Some(&cwd), &Wanted::Newest);
             }
-            PaneName::Latest => {
-                resolve.step = Step::Newest(Box::new(Sessions::new(&resolve.roots, limits::MAX_LATEST_PROBED)))
+            PaneName::Latest(kind) => {
+                resolve.kind = kind;
+                let sessions = Sessions::new(&resolve.roots, &[kind], limits::MAX_LATEST_PROBED);
+                resolve.step = Step::Newest(Box::new(sessions));
             }
             PaneName::Demo => match demo {
                 Some(located) => resolve.read(located.clone()),
@@ -135,11 +141,10 @@ impl Resolve {
                     None => return,
                 },
                 Step::Newest(sessions) => match sessions.take_result() {
-                    Some(Ok(found)) => match newest(found) {
-                        Some(located) => self.read(located),
-                        None => self.finish(Err(ResolveError::no_file())),
+                    Some(found) => match newest(found) {
+                        Ok(located) => self.read(located),
+                        Err(error) => self.finish(Err(error.into())),
                     },
-                    Some(Err(text)) => self.finish(Err(ResolveError::unreadable(text))),
                     None => return,
                 },
                 Step::Read(probe) => match probe.take_result() {
@@ -159,15 +164,15 @@ impl Resolve {
             Ok(Reply::Agents(_)) => return self.finish(Err(ResolveError::no_such_agent())),
             Err(error) => return self.finish(Err(error.into())),
         };
-        if AgentKind::from_label(&agent.kind_label).is_none() {
+        let Some(kind) = AgentKind::from_label(&agent.kind_label) else {
             return self.finish(Err(ResolveError::unsupported()));
-        }
-        let session = session_of(&agent);
-        let is_unknown = session.is_none();
-        if is_unknown && agent.directory().is_some() {
+        };
+        self.kind = kind;
+        let wanted = wanted_by(&agent);
+        if wanted == Wanted::Newest && agent.directory().is_some() {
             self.step = Step::Siblings(Box::new(HerdrAsk::until(now, self.deadline, &self.herdr, Question::Agents)));
         } else {
-            self.step = Step::Locate(Box::new(Locate::new(&self.roots, agent.directory(), session.as_ref())));
+            self.locate(agent.directory(), &wanted);
         }
         self.agent = Some(agent);
     }
@@ -179,15 +184,20 @@ impl Resolve {
             Ok(Reply::Agent(_)) => return self.finish(Err(ResolveError::no_such_agent())),
             Err(error) => return self.finish(Err(error.into())),
         };
-        let Some(agent) = &self.agent else { return self.finish(Err(ResolveError::no_such_agent())) };
-        if agents.iter().any(|other| could_own_the_same(agent, other)) {
+        let Some(agent) = self.agent.take() else { return self.finish(Err(ResolveError::no_such_agent())) };
+        if agents.iter().any(|other| could_own_the_same(&agent, other)) {
             return self.finish(Err(ResolveError::not_reported()));
         }
-        self.step = Step::Locate(Box::new(Locate::new(&self.roots, agent.directory(), None)));
+        self.locate(agent.directory(), &Wanted::Newest);
+        self.agent = Some(agent);
+    }
+
+    fn locate(&mut self, cwd: Option<&str>, wanted: &Wanted) {
+        self.step = Step::Locate(Box::new(Locate::new(self.kind, &self.roots, cwd, wanted)));
     }
 
     fn read(&mut self, located: Located) {
-        let probe = look_at_both_ends(&located);
+        let probe = look_at_both_ends(self.kind, &located);
         self.located = Some(located);
         match probe {
             Some(probe) => self.step = Step::Read(Box::new(probe)),
@@ -198,7 +208,7 @@ impl Resolve {
     fn settle(&mut self) {
         let Some(located) = self.located.take() else { return self.finish(Err(ResolveError::no_file())) };
         let agent = self.agent.take();
-        self.finish(Ok(Resolved { pane: self.pane.clone(), kind: AgentKind::Claude, agent, located }));
+        self.finish(Ok(Resolved { pane: self.pane.clone(), kind: self.kind, agent, located }));
     }
 
     fn finish(&mut self, result: Result<Resolved, ResolveError>) {
@@ -289,9 +299,13 @@ impl From<LocateError> for ResolveError {
     }
 }
 
-/// The session that an agent reported, under whatever name: one that is no id finds no file.
-fn session_of(agent: &PaneAgent) -> Option<SessionId> {
-    agent.session.as_ref().map(|session| SessionId::from(session.value.as_str()))
+/// What an agent's report says about its session. Whether a path is the name of one is for the kind of agent to say.
+fn wanted_by(agent: &PaneAgent) -> Wanted {
+    match &agent.session {
+        None => Wanted::Newest,
+        Some(session) if session.is_path() => Wanted::File(session.value.clone()),
+        Some(session) => Wanted::Session(SessionId::from(session.value.as_str())),
+    }
 }
 
 fn could_own_the_same(agent: &PaneAgent, other: &PaneAgent) -> bool {
@@ -302,14 +316,16 @@ fn could_own_the_same(agent: &PaneAgent, other: &PaneAgent) -> bool {
 }
 
 /// The newest conversation, or the newest file if none holds one.
-fn newest(found: alloc::vec::Vec<SessionFile>) -> Option<Located> {
-    let at = found.iter().position(|file| file.recorded.conversation).unwrap_or(0);
-    found.into_iter().nth(at).map(Located::from)
+fn newest(found: Newest) -> Result<Located, LocateError> {
+    let Newest { files, unreadable } = found;
+    let at = files.iter().position(|file| file.recorded.conversation).unwrap_or(0);
+    let error = || unreadable.into_iter().next().map_or(LocateError::NoFile, LocateError::Unreadable);
+    files.into_iter().nth(at).map(Located::from).ok_or_else(error)
 }
 
 /// What decides whether a transcript can be read, if it is there already.
-fn look_at_both_ends(located: &Located) -> Option<Probe> {
-    located.exists.then(|| Probe::new(&located.path, &located.under, Ends::Both, claude::recorded))
+fn look_at_both_ends(kind: AgentKind, located: &Located) -> Option<Probe> {
+    located.exists.then(|| Probe::new(&located.path, &located.under, Ends::Both, kind.layout().recorded()))
 }
 
 #[cfg(test)]

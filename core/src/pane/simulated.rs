@@ -212,7 +212,7 @@ pub(crate) fn config() -> Config {
         allow_hosts: vec![],
         allow_origins: vec![],
         tokens: vec![],
-        roots: Roots { claude: "/home/u/.claude".into() },
+        roots: Roots::below("/home/u"),
         state_dir: "/home/u/.local/state/panewire".into(),
         herdr: Herdr { mode: HerdrMode::Auto, socket: Some(SOCKET.into()), program: "herdr".into() },
         demo: Demo::Auto,

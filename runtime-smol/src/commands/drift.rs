@@ -5,11 +5,10 @@ use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use panewire_core::agent::claude::locate::projects_root;
+use panewire_core::agent::claude::layout::projects_root;
 use panewire_core::agent::claude::{Became, ClaudeReader, Table};
 use panewire_core::agent::drift::Drift;
 use panewire_core::agent::{Line, Reader as _};
-use panewire_core::config::Roots;
 use panewire_host::arguments::Places;
 use panewire_host::surroundings::Surroundings;
 
@@ -23,7 +22,7 @@ const MAX_DEPTH: usize = 16;
 pub(crate) fn run(json: bool, table: bool, what: Option<&Path>, places: &Places) -> Result<(), Problem> {
     let root = match what {
         Some(path) => path.to_owned(),
-        None => projects_root(&Roots { claude: Surroundings::find(places)?.claude }).into(),
+        None => projects_root(&Surroundings::find(places)?.roots).into(),
     };
     let mut files = Vec::new();
     find(&root, 0, &mut files).map_err(|error| match (what, error.kind()) {

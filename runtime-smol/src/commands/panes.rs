@@ -35,7 +35,7 @@ pub(crate) fn run(places: &Places) -> Result<(), Problem> {
         Log::new(Level::Warn).write(Level::Warn, &warning);
     }
     if listing.panes.is_empty() {
-        let _ = writeln!(io::stderr(), "panewire: no panes and no sessions below {}", surroundings.claude);
+        let _ = writeln!(io::stderr(), "panewire: no panes and no sessions below {}", surroundings.roots.claude);
     }
     let mut out = io::BufWriter::new(io::stdout().lock());
     quiet(listing.write(&mut out, SystemTime::now()).and_then(|()| out.flush()))

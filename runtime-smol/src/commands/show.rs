@@ -5,10 +5,9 @@ use std::io::{self, BufWriter, Read as _, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use panewire_core::agent::claude::locate::{Locate, LocateError, is_session_id};
 use panewire_core::agent::claude::{ClaudeReader, Selection};
-use panewire_core::agent::{Caps, Line, Reader as _};
-use panewire_core::config::Roots;
+use panewire_core::agent::locate::{Locate, LocateError, Wanted, is_session_id};
+use panewire_core::agent::{AgentKind, Caps, Line, Reader as _};
 use panewire_core::ids::{Seq, SessionId};
 use panewire_core::limits::{Limits, MAX_READ_BYTES};
 use panewire_core::mobile::frames;
@@ -88,8 +87,8 @@ fn find(what: &str, places: &Places) -> Result<PathBuf, Problem> {
         Err(_) => {}
     }
     let surroundings = Surroundings::find(places)?;
-    let roots = Roots { claude: surroundings.claude };
-    let mut locate = Locate::new(&roots, None, Some(&SessionId::from(what)));
+    let wanted = Wanted::Session(SessionId::from(what));
+    let mut locate = Locate::new(AgentKind::Claude, &surroundings.roots, None, &wanted);
     match blocking::settle(&mut locate, Locate::take_result) {
         Some(Ok(located)) if located.exists => Ok(located.path.into()),
         Some(Err(LocateError::Unreadable(error))) => {
@@ -97,7 +96,7 @@ fn find(what: &str, places: &Places) -> Result<PathBuf, Problem> {
         }
         _ => Err(Problem::new(format_args!(
             "there is no file {what} and no such session below {}: 'panewire panes' lists what there is",
-            roots.claude
+            surroundings.roots.claude
         ))),
     }
 }

@@ -86,6 +86,12 @@ impl SessionRef {
         Some(Self { agent: filled(value.get("agent")).unwrap_or_default(), kind, value: filled(value.get("value"))? })
     }
 
+    /// Whether it is named by its file.
+    #[must_use]
+    pub fn is_path(&self) -> bool {
+        self.kind == SessionKind::Path || self.value.starts_with('/') && self.value.ends_with(".jsonl")
+    }
+
     /// Whether the session belongs to this kind of agent: a nested agent of another kind may have reported its own.
     fn is_of(&self, kind_label: &str) -> bool {
         self.agent.is_empty() || self.agent.trim().eq_ignore_ascii_case(kind_label.trim())

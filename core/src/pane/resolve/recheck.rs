@@ -2,12 +2,11 @@
 
 use alloc::boxed::Box;
 
-use super::{Resolved, Step, look_at_both_ends, newest, session_of};
+use super::{Resolved, Step, look_at_both_ends, newest, wanted_by};
 use crate::agent::AgentKind;
-use crate::agent::claude::locate::{Locate, LocateError, Located, without_final_slash};
-use crate::agent::claude::sessions::Sessions;
+use crate::agent::locate::{Locate, LocateError, Located, Wanted, without_final_slash};
+use crate::agent::sessions::Sessions;
 use crate::config::{Config, Roots};
-use crate::ids::SessionId;
 use crate::io::{Facts, FailureKind, FileKind, Op, Outcome};
 use crate::limits;
 use crate::machine::{Machine, Tag};
@@ -86,7 +85,7 @@ impl Recheck {
                 recheck.step = Stage::Step(Step::Agent(Box::new(ask)), Purpose::Agent);
             }
             PaneName::Demo => recheck.compare_demo(demo),
-            PaneName::Session(_) | PaneName::Directory(_) | PaneName::Latest => recheck.look_at_current(),
+            PaneName::Session(..) | PaneName::Directory(..) | PaneName::Latest(_) => recheck.look_at_current(),
         }
         recheck.advance();
         recheck
@@ -134,16 +133,15 @@ impl Recheck {
             return self.finish(Verdict::Unknown);
         }
         let new_life = is_new_life(self.current.agent.as_ref(), &agent);
-        match session_of(&agent) {
+        match wanted_by(&agent) {
             // Nothing is known about the new agent yet.
-            None if new_life => self.finish(Verdict::Unknown),
+            Wanted::Newest if new_life => self.finish(Verdict::Unknown),
             // An id that is missing is no rotation.
-            None => self.look_at_current_with(agent),
-            Some(session) if session == self.current.located.session => self.look_at_current_with(agent),
-            Some(session) => {
-                let locate = Locate::new(&self.roots, agent.directory(), Some(&session));
-                self.step =
-                    Stage::Step(Step::Locate(Box::new(locate)), Purpose::Rotation { agent: Box::new(agent), new_life });
+            Wanted::Newest => self.look_at_current_with(agent),
+            wanted if wanted.is(&self.current.located) => self.look_at_current_with(agent),
+            wanted => {
+                let step = self.locate(agent.directory(), &wanted);
+                self.step = Stage::Step(step, Purpose::Rotation { agent: Box::new(agent), new_life });
             }
         }
     }
@@ -195,12 +193,12 @@ impl Recheck {
             _ => self.is_there = true,
         }
         match &self.name {
-            PaneName::Directory(cwd) => {
-                let locate = Locate::new(&self.roots, Some(cwd), None);
-                self.step = Stage::Step(Step::Locate(Box::new(locate)), Purpose::Newest);
+            PaneName::Directory(_, cwd) => {
+                let step = self.locate(Some(cwd), &Wanted::Newest);
+                self.step = Stage::Step(step, Purpose::Newest);
             }
-            PaneName::Latest => {
-                let sessions = Sessions::new(&self.roots, limits::MAX_LATEST_PROBED);
+            PaneName::Latest(kind) => {
+                let sessions = Sessions::new(&self.roots, &[*kind], limits::MAX_LATEST_PROBED);
                 self.step = Stage::Step(Step::Newest(Box::new(sessions)), Purpose::Newest);
             }
             _ if self.is_there => self.stay(),
@@ -209,10 +207,16 @@ impl Recheck {
     }
 
     fn relocate(&mut self) {
-        let cwd = self.current.agent.as_ref().and_then(PaneAgent::directory);
-        let session: SessionId = self.current.located.session.clone();
-        let locate = Locate::new(&self.roots, cwd, Some(&session));
-        self.step = Stage::Step(Step::Locate(Box::new(locate)), Purpose::Relocation);
+        let reported = self.current.agent.as_ref();
+        // By the name that it was reported under; what a nested run reported is not about it.
+        let reported_as = reported.map(wanted_by).filter(|wanted| wanted.is(&self.current.located));
+        let wanted = reported_as.unwrap_or_else(|| Wanted::Session(self.current.located.session.clone()));
+        let step = self.locate(reported.and_then(PaneAgent::directory), &wanted);
+        self.step = Stage::Step(step, Purpose::Relocation);
+    }
+
+    fn locate(&self, cwd: Option<&str>, wanted: &Wanted) -> Step {
+        Step::Locate(Box::new(Locate::new(self.current.kind, &self.roots, cwd, wanted)))
     }
 
     fn handle_relocation(&mut self, located: Located) {
@@ -239,7 +243,7 @@ impl Recheck {
     }
 
     fn read(&mut self, verdict: fn(Resolved) -> Verdict, resolved: Resolved) {
-        match look_at_both_ends(&resolved.located) {
+        match look_at_both_ends(resolved.kind, &resolved.located) {
             Some(probe) => {
                 self.step = Stage::Step(Step::Read(Box::new(probe)), Purpose::Reading(verdict, Box::new(resolved)))
             }
@@ -291,12 +295,7 @@ impl End {
         match step {
             Step::Agent(ask) | Step::Siblings(ask) => ask.take_result().map(Self::Agent),
             Step::Locate(locate) => locate.take_result().map(Self::Located),
-            Step::Newest(sessions) => sessions.take_result().map(|found| {
-                Self::Located(match found {
-                    Ok(found) => newest(found).ok_or(LocateError::NoFile),
-                    Err(text) => Err(LocateError::Unreadable(text)),
-                })
-            }),
+            Step::Newest(sessions) => sessions.take_result().map(newest).map(Self::Located),
             Step::Read(probe) => probe.take_result().map(|looked| Self::Read(looked.is_ok())),
             Step::Done => None,
         }

@@ -1,7 +1,9 @@
 use alloc::format;
 use alloc::string::{String, ToString as _};
 
-use super::{Locate, LocateError, Located, directory_by_agent, directory_by_contract, is_session_id, session_of_file};
+use super::{Locate, LocateError, Located, Wanted, is_session_id};
+use crate::agent::AgentKind;
+use crate::agent::claude::layout::{directory_by_agent, directory_by_contract};
 use crate::config::Roots;
 use crate::ids::SessionId;
 use crate::io::{FileTime, Op};
@@ -12,8 +14,8 @@ const ROOT: &str = "/home/u/.claude/projects";
 const ID: &str = "7d2c19f0-5a1e-4c3b-9f54-2f1b0c6d8e21";
 
 fn locate(world: &mut World, cwd: Option<&str>, session: Option<&str>) -> Result<Located, LocateError> {
-    let session = session.map(SessionId::from);
-    let mut machine = Locate::new(&Roots { claude: "/home/u/.claude".into() }, cwd, session.as_ref());
+    let wanted = session.map_or(Wanted::Newest, |session| Wanted::Session(session.into()));
+    let mut machine = Locate::new(AgentKind::Claude, &Roots::below("/home/u"), cwd, &wanted);
     world.drive(at(0), &mut machine);
     machine.take_result().expect("a result when nothing is asked any more")
 }
@@ -30,32 +32,12 @@ fn located(path: &str, session: &str, cwd: Option<&str>, modified: i64) -> Locat
 }
 
 #[test]
-fn directories_are_encoded_in_two_ways() {
-    for (cwd, contract, agent) in [
-        ("/home/u/foo", "-home-u-foo", "-home-u-foo"),
-        ("/Users/x/.herdr/worktrees/foo", "-Users-x--herdr-worktrees-foo", "-Users-x--herdr-worktrees-foo"),
-        ("/home/me/my_app.v2", "-home-me-my_app-v2", "-home-me-my-app-v2"),
-        ("/home/me/café v1.0", "-home-me-café v1-0", "-home-me-caf--v1-0"),
-        (r"E:\a\cli\.claude\worktrees\x", r"E:\a\cli\-claude\worktrees\x", "E--a-cli--claude-worktrees-x"),
-        ("/w/中🦀", "-w-中🦀", "-w----"),
-        ("", "", ""),
-    ] {
-        assert_eq!(directory_by_contract(cwd), contract);
-        assert_eq!(directory_by_agent(cwd), agent);
-    }
-}
-
-#[test]
 fn only_plain_ids_are_ids() {
     assert!(is_session_id(ID));
     assert!(is_session_id("ses_08a6b8f1affeRIWNQqRReCupSY"));
     assert!(is_session_id(&"a".repeat(128)));
     for bad in ["", "../x", "a/b", "a.b", "*", "[a]", "a b", "é", "a\0", &"a".repeat(129)] {
         assert!(!is_session_id(bad), "{bad}");
-    }
-    assert_eq!(session_of_file("7d2c.jsonl"), Some(SessionId::from("7d2c")));
-    for none in ["7d2c.json", "agent-a2898e3.jsonl", ".jsonl", "a b.jsonl", "memory"] {
-        assert_eq!(session_of_file(none), None, "{none}");
     }
 }
 

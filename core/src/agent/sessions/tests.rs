@@ -1,17 +1,16 @@
 use alloc::format;
-use alloc::string::String;
-use alloc::vec;
 use alloc::vec::Vec;
 
-use super::{SessionFile, Sessions};
+use super::{Newest, SessionFile, Sessions};
+use crate::agent::AgentKind;
 use crate::config::Roots;
 use crate::io::Op;
 use crate::pane::simulated::{BOOKKEEPING, World, at, conversation};
 
 const ROOT: &str = "/home/u/.claude/projects";
 
-fn sessions(world: &mut World, max: usize) -> Result<Vec<SessionFile>, String> {
-    let mut machine = Sessions::new(&Roots { claude: "/home/u/.claude".into() }, max);
+fn sessions(world: &mut World, max: usize) -> Newest {
+    let mut machine = Sessions::new(&Roots::below("/home/u"), &[AgentKind::Claude], max);
     world.drive(at(0), &mut machine);
     machine.take_result().expect("a result when nothing is asked any more")
 }
@@ -29,7 +28,7 @@ fn the_newest_of_all_projects_come_first() {
     world.put(&format!("{ROOT}/-p3/s49/subagents/agent-1.jsonl"), BOOKKEEPING, 999);
     world.put(&format!("{ROOT}/-p3/notes.txt"), "x", 999);
     world.put(&format!("{ROOT}/-p0/late.jsonl"), BOOKKEEPING, 148);
-    let found = sessions(&mut world, 3).unwrap();
+    let found = sessions(&mut world, 3).files;
     assert_eq!(names(&found), ["s49", "late", "s48"]);
     assert_eq!(found[0].path, format!("{ROOT}/-p49/s49.jsonl"));
     assert_eq!(found[0].under, ROOT);
@@ -42,7 +41,7 @@ fn the_newest_of_all_projects_come_first() {
 
 #[test]
 fn a_fresh_machine_has_none() {
-    assert_eq!(sessions(&mut World::new(), 3), Ok(vec![]));
+    assert_eq!(sessions(&mut World::new(), 3), Newest::default());
 }
 
 #[test]
@@ -51,7 +50,9 @@ fn one_bad_project_does_not_hide_the_others() {
     world.put(&format!("{ROOT}/-a/s.jsonl"), &conversation("/a", "hi"), 1);
     world.put(&format!("{ROOT}/-b/t.jsonl"), &conversation("/b", "hi"), 2);
     world.deny(&format!("{ROOT}/-b"));
-    assert_eq!(names(&sessions(&mut world, 3).unwrap()), ["s"]);
+    let found = sessions(&mut world, 3);
+    assert_eq!((names(&found.files), found.unreadable.len()), (["s"].into(), 0));
     world.deny(ROOT);
-    assert_eq!(sessions(&mut world, 3), Err("no luck".into()));
+    let found = sessions(&mut world, 3);
+    assert_eq!((found.files.len(), found.unreadable), (0, ["no luck".into()].into()));
 }

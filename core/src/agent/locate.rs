@@ -1,0 +1,268 @@
+//! From what is known about a session to its file.
+//!
+//! ```text
+//!   the layout's places, one after another ── gather ──▶ files ── look into each ── it is it ──▶ that file
+//!                  │ none left                             │ bookkeeping alone: remembered
+//!                  └──▶ the best of what was remembered, else the place where it will be, else nothing
+//! ```
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::gather::{Candidate, Filter, Gather, Gathered};
+pub use super::layout::is_session_id;
+use super::layout::{Attempt, Layout, Pending};
+use super::{AgentKind, Recorded};
+use crate::config::Roots;
+use crate::ids::SessionId;
+use crate::io::{FileTime, Op, Outcome};
+use crate::limits;
+use crate::machine::{Machine, Tag};
+use crate::pane::probe::{Ends, Probe, ProbeError, Probed};
+use crate::time::Now;
+
+/// Which session is looked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wanted {
+    /// The one with this id.
+    Session(SessionId),
+    /// The one in this file.
+    File(String),
+    /// The newest one of the directory.
+    Newest,
+}
+
+impl Wanted {
+    /// Whether this names what was located.
+    #[must_use]
+    pub fn is(&self, located: &Located) -> bool {
+        match self {
+            Self::Session(session) => *session == located.session,
+            Self::File(path) => *path == located.path,
+            Self::Newest => false,
+        }
+    }
+}
+
+/// A session's file, or the place where it will be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Located {
+    /// The file.
+    pub path: String,
+    /// The directory that must contain it when it is opened.
+    pub under: String,
+    /// The session.
+    pub session: SessionId,
+    /// `false`: it is not there yet.
+    pub exists: bool,
+    /// The first working directory that it names.
+    pub recorded_cwd: Option<String>,
+    /// When it changed last; zero if it is not there yet.
+    pub modified: FileTime,
+}
+
+/// Why no file was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LocateError {
+    /// There is none.
+    NoFile,
+    /// There is something that cannot be read, in the operating system's words.
+    Unreadable(String),
+}
+
+/// Looks for the file of a session.
+#[derive(Debug)]
+pub struct Locate {
+    layout: &'static dyn Layout,
+    cwd: Option<String>,
+    /// The session that is known; only its files are looked at.
+    session: Option<SessionId>,
+    /// Whether any conversation in a file settles it: what was asked for by name is not asked for its directory.
+    by_name: bool,
+    attempts: VecDeque<Attempt>,
+    pending: Option<Pending>,
+    under: String,
+    /// Files that are looked into next.
+    files: VecDeque<Candidate>,
+    stage: Stage,
+    /// The best of the files that were looked into and hold no conversation, and all their paths.
+    bookkeeping: Option<Located>,
+    looked_at: Vec<String>,
+    unreadable: Option<String>,
+    result: Option<Result<Located, LocateError>>,
+}
+
+#[derive(Debug)]
+enum Stage {
+    Gathering(Box<Gather>),
+    Looking(Box<(Candidate, Probe)>),
+    Done,
+}
+
+impl Locate {
+    /// Looks for a session of this kind. `cwd` is where its agent works, if that is known.
+    #[must_use]
+    pub fn new(kind: AgentKind, roots: &Roots, cwd: Option<&str>, wanted: &Wanted) -> Self {
+        let cwd = cwd.map(without_final_slash);
+        let layout = kind.layout();
+        let search = match wanted {
+            Wanted::Session(session) if !is_session_id(session.as_str()) => Default::default(),
+            wanted => layout.search(roots, cwd, wanted),
+        };
+        let mut locate = Self {
+            layout,
+            cwd: cwd.map(String::from),
+            session: if let Wanted::Session(session) = wanted { Some(session.clone()) } else { None },
+            by_name: *wanted != Wanted::Newest,
+            attempts: search.attempts.into(),
+            pending: search.pending,
+            under: String::new(),
+            files: VecDeque::new(),
+            stage: Stage::Done,
+            bookkeeping: None,
+            looked_at: Vec::new(),
+            unreadable: None,
+            result: None,
+        };
+        locate.go_on();
+        locate
+    }
+
+    /// The result, once. No file is open by then.
+    pub fn take_result(&mut self) -> Option<Result<Located, LocateError>> {
+        self.result.take()
+    }
+
+    /// Looks into the next file, or for more of them.
+    fn go_on(&mut self) {
+        if let Some(file) = self.files.pop_front() {
+            let probe = Probe::new(&file.path, &self.under, Ends::Head, self.layout.recorded());
+            self.stage = Stage::Looking(Box::new((file, probe)));
+        } else if let Some(attempt) = self.attempts.pop_front() {
+            self.under = attempt.under;
+            let filter = Filter {
+                session_of_file: self.layout.session_of_file(),
+                session: self.session.clone(),
+                max: limits::MAX_PROBED_FILES,
+            };
+            self.stage = Stage::Gathering(Box::new(Gather::new(attempt.places, filter)));
+            self.advance();
+        } else {
+            self.give_up();
+        }
+    }
+
+    /// Goes on as far as the answers at hand allow.
+    fn advance(&mut self) {
+        match &mut self.stage {
+            Stage::Gathering(gather) => {
+                if let Some(gathered) = gather.take_result() {
+                    self.handle_gathered(gathered);
+                }
+            }
+            Stage::Looking(look) => {
+                if let Some(looked) = look.1.take_result()
+                    && let Stage::Looking(look) = core::mem::replace(&mut self.stage, Stage::Done)
+                {
+                    self.handle_look(look.0, looked);
+                }
+            }
+            Stage::Done => {}
+        }
+    }
+
+    fn handle_gathered(&mut self, gathered: Gathered) {
+        if self.unreadable.is_none() {
+            self.unreadable = gathered.unreadable;
+        }
+        self.files = gathered.files.into_iter().filter(|file| !self.looked_at.contains(&file.path)).collect();
+        self.go_on();
+    }
+
+    fn handle_look(&mut self, file: Candidate, looked: Result<Probed, ProbeError>) {
+        self.looked_at.push(file.path.clone());
+        match looked {
+            Ok(probed) => {
+                let is_it = self.is_it(&probed.recorded);
+                let located = Located {
+                    path: file.path,
+                    under: self.under.clone(),
+                    session: file.session,
+                    exists: true,
+                    recorded_cwd: probed.recorded.cwd,
+                    modified: probed.facts.modified,
+                };
+                if is_it {
+                    return self.finish(Ok(located));
+                }
+                if self.by_name {
+                    self.bookkeeping.get_or_insert(located);
+                }
+            }
+            Err(ProbeError::NoFile) => {}
+            Err(ProbeError::Unreadable(text)) => {
+                self.unreadable.get_or_insert(text);
+            }
+        }
+        self.go_on();
+    }
+
+    /// Whether a file is what is looked for: any conversation of a known name, or one in the very directory.
+    fn is_it(&self, recorded: &Recorded) -> bool {
+        match (&recorded.cwd, &self.cwd) {
+            _ if self.by_name => recorded.conversation,
+            (Some(recorded), Some(cwd)) => without_final_slash(recorded) == cwd,
+            _ => false,
+        }
+    }
+
+    /// Every place was looked at and nothing settled it.
+    fn give_up(&mut self) {
+        // A file that is there and may not be opened is not waited for.
+        let pending = self.pending.take().filter(|_| self.looked_at.is_empty());
+        let result = match (self.bookkeeping.take(), self.unreadable.take(), pending) {
+            (Some(best), ..) => Ok(best),
+            (None, Some(text), _) => Err(LocateError::Unreadable(text)),
+            (None, None, Some(Pending { path, under, session })) => {
+                Ok(Located { path, under, session, exists: false, recorded_cwd: None, modified: FileTime::default() })
+            }
+            (None, None, None) => Err(LocateError::NoFile),
+        };
+        self.finish(result);
+    }
+
+    fn finish(&mut self, result: Result<Located, LocateError>) {
+        self.stage = Stage::Done;
+        self.result = Some(result);
+    }
+}
+
+impl Machine for Locate {
+    fn poll_op(&mut self) -> Option<(Tag, Op)> {
+        match &mut self.stage {
+            Stage::Gathering(gather) => gather.poll_op(),
+            Stage::Looking(look) => look.1.poll_op(),
+            Stage::Done => None,
+        }
+    }
+
+    fn handle_outcome(&mut self, now: Now, tag: Tag, outcome: Outcome<'_>) {
+        match &mut self.stage {
+            Stage::Gathering(gather) => gather.handle_outcome(now, tag, outcome),
+            Stage::Looking(look) => look.1.handle_outcome(now, tag, outcome),
+            Stage::Done => {}
+        }
+        self.advance();
+    }
+}
+
+/// A path in a form in which two spellings of one directory are equal.
+pub(crate) fn without_final_slash(path: &str) -> &str {
+    let short = path.trim_end_matches('/');
+    if short.is_empty() && path.starts_with('/') { "/" } else { short }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,187 @@
+//! The newest sessions on this machine, wherever they are.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+
+use super::gather::{Candidate, Filter, Gather, Gathered};
+use super::layout::Attempt;
+use super::locate::Located;
+use super::{AgentKind, Recorded};
+use crate::config::Roots;
+use crate::ids::SessionId;
+use crate::io::{Facts, Op, Outcome};
+use crate::machine::{Machine, Tag};
+use crate::pane::probe::{Ends, Probe};
+use crate::time::Now;
+
+/// A session's file and what its beginning says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionFile {
+    /// The kind of agent that wrote it.
+    pub kind: AgentKind,
+    /// The session.
+    pub session: SessionId,
+    /// Its file.
+    pub path: String,
+    /// The directory that must contain the file when it is opened.
+    pub under: String,
+    /// Facts about the file.
+    pub facts: Facts,
+    /// What its beginning says.
+    pub recorded: Recorded,
+}
+
+/// What a search for the newest sessions found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Newest {
+    /// The sessions, newest first.
+    pub files: Vec<SessionFile>,
+    /// Places that cannot be listed, in the operating system's words. A place that is not there is none of them.
+    pub unreadable: Vec<String>,
+}
+
+/// Looks for the newest sessions: where each kind keeps them, then into no more files than are wanted.
+#[derive(Debug)]
+pub struct Sessions {
+    max: usize,
+    stage: Stage,
+    attempts: VecDeque<(AgentKind, Attempt)>,
+    files: VecDeque<File>,
+    found: Newest,
+    result: Option<Newest>,
+}
+
+#[derive(Debug)]
+enum Stage {
+    Gathering(AgentKind, String, Box<Gather>),
+    Looking(Box<(File, Probe)>),
+    Done,
+}
+
+#[derive(Debug)]
+struct File {
+    kind: AgentKind,
+    under: String,
+    candidate: Candidate,
+}
+
+impl Sessions {
+    /// Looks for the `max` newest sessions of these kinds together.
+    #[must_use]
+    pub fn new(roots: &Roots, kinds: &[AgentKind], max: usize) -> Self {
+        let attempts =
+            kinds.iter().flat_map(|kind| kind.layout().all(roots).into_iter().map(|attempt| (*kind, attempt)));
+        let mut sessions = Self {
+            max,
+            stage: Stage::Done,
+            attempts: attempts.collect(),
+            files: VecDeque::new(),
+            found: Newest::default(),
+            result: None,
+        };
+        sessions.gather_on();
+        sessions
+    }
+
+    /// The result, once. No file is open by then.
+    pub fn take_result(&mut self) -> Option<Newest> {
+        self.result.take()
+    }
+
+    fn gather_on(&mut self) {
+        match self.attempts.pop_front() {
+            Some((kind, Attempt { under, places })) => {
+                let filter = Filter { session_of_file: kind.layout().session_of_file(), session: None, max: self.max };
+                self.stage = Stage::Gathering(kind, under, Box::new(Gather::new(places, filter)));
+            }
+            None => {
+                let by_age = |file: &File| (Reverse(file.candidate.facts.modified), file.candidate.path.clone());
+                self.files.make_contiguous().sort_by_cached_key(by_age);
+                self.files.truncate(self.max);
+                self.look_on();
+            }
+        }
+    }
+
+    fn look_on(&mut self) {
+        match self.files.pop_front() {
+            Some(file) => {
+                let recorded = file.kind.layout().recorded();
+                let probe = Probe::new(&file.candidate.path, &file.under, Ends::Head, recorded);
+                self.stage = Stage::Looking(Box::new((file, probe)));
+            }
+            None => {
+                self.stage = Stage::Done;
+                self.result = Some(core::mem::take(&mut self.found));
+            }
+        }
+    }
+
+    fn handle_gathered(&mut self, kind: AgentKind, under: String, gathered: Gathered) {
+        self.found.unreadable.extend(gathered.unreadable);
+        let file = |candidate| File { kind, under: under.clone(), candidate };
+        self.files.extend(gathered.files.into_iter().map(file));
+        self.gather_on();
+    }
+
+    fn advance(&mut self) {
+        let gathered = match &mut self.stage {
+            Stage::Gathering(_, _, gather) => gather.take_result(),
+            _ => None,
+        };
+        if let Some(gathered) = gathered {
+            if let Stage::Gathering(kind, under, _) = core::mem::replace(&mut self.stage, Stage::Done) {
+                self.handle_gathered(kind, under, gathered);
+            }
+            return;
+        }
+        let Stage::Looking(look) = &mut self.stage else { return };
+        let Some(looked) = look.1.take_result() else { return };
+        if let Stage::Looking(look) = core::mem::replace(&mut self.stage, Stage::Done)
+            && let Ok(probed) = looked
+        {
+            let File { kind, under, candidate: Candidate { path, session, .. } } = look.0;
+            let (facts, recorded) = (probed.facts, probed.recorded);
+            self.found.files.push(SessionFile { kind, session, path, under, facts, recorded });
+        }
+        self.look_on();
+    }
+}
+
+impl Machine for Sessions {
+    fn poll_op(&mut self) -> Option<(Tag, Op)> {
+        match &mut self.stage {
+            Stage::Gathering(_, _, gather) => gather.poll_op(),
+            Stage::Looking(look) => look.1.poll_op(),
+            Stage::Done => None,
+        }
+    }
+
+    fn handle_outcome(&mut self, now: Now, tag: Tag, outcome: Outcome<'_>) {
+        match &mut self.stage {
+            Stage::Gathering(_, _, gather) => gather.handle_outcome(now, tag, outcome),
+            Stage::Looking(look) => look.1.handle_outcome(now, tag, outcome),
+            Stage::Done => {}
+        }
+        self.advance();
+    }
+}
+
+impl From<SessionFile> for Located {
+    fn from(file: SessionFile) -> Self {
+        Self {
+            path: file.path,
+            under: file.under,
+            session: file.session,
+            exists: true,
+            recorded_cwd: file.recorded.cwd,
+            modified: file.facts.modified,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
