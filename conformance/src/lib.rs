@@ -4,6 +4,7 @@
 //! * [`trial`]: random plays in that world, compared with a model.
 //! * [`herdr`]: what herdr answers, in the shapes that were captured from the real one.
 //! * [`fake_herdr`]: a real process with a real socket that answers so.
+//! * [`vector`]: examples of the contract as data, for this core and for every other server.
 //! * [`shape`]: JSON with its field order, for contracts in which the order matters.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -13,3 +14,4 @@ pub mod herdr;
 pub mod shape;
 pub mod sim;
 pub mod trial;
+pub mod vector;

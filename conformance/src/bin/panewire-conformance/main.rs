@@ -1,11 +1,14 @@
-//! The conformance kit: `panewire-conformance sim` plays random trials against the core.
+//! The conformance kit: `panewire-conformance run` plays the vectors, `sim` random trials against the core.
 //!
 //! ```text
+//!   panewire-conformance run --core [--only NAME]... [--strict]    the vectors on the bare core
+//!   panewire-conformance run --list                                what there is
 //!   panewire-conformance sim [--seeds N] [--start N] [--steps N]   so many trials, from a seed on
 //!   panewire-conformance sim --seed N [--steps N]                  one trial again
 //! ```
 
 mod allocator;
+mod run;
 mod sim;
 
 use std::process::ExitCode;
@@ -17,7 +20,8 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let told = match words.split_first() {
         Some((&"sim", rest)) => sim::Wanted::parse(rest).map(|wanted| wanted.run()),
-        _ => Err(USAGE.into()),
+        Some((&"run", rest)) => run::Wanted::parse(rest).and_then(run::Wanted::run),
+        _ => Err(format!("{}\n{USAGE}", run::USAGE)),
     };
     told.unwrap_or_else(|wrong| {
         eprintln!("{wrong}");

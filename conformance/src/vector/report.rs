@@ -1,0 +1,107 @@
+//! What a run tells a person.
+
+use core::fmt;
+use core::time::Duration;
+
+use crate::vector::document::{Mark, Vector};
+use crate::vector::play::{Failure, Verdict};
+use crate::vector::sentence::Sentences;
+
+/// One vector and what came of it.
+#[derive(Debug, Clone)]
+pub struct Played<'a> {
+    /// The vector.
+    pub vector: &'a Vector,
+    /// What came of it; `None` if it was not played, because it is slow.
+    pub verdict: Option<Verdict>,
+    /// How long that took.
+    pub took: Duration,
+}
+
+/// A whole run.
+#[derive(Debug, Clone)]
+pub struct Report<'a> {
+    /// What was played: a server, or the core.
+    pub subject: String,
+    /// Every vector that was wanted, sorted by name.
+    pub played: Vec<Played<'a>>,
+    /// How long it took.
+    pub took: Duration,
+    /// The sentences, to name what is broken.
+    pub sentences: &'a Sentences,
+}
+
+impl Report<'_> {
+    /// Whether the subject keeps the contract: every `seed` vector passed; if it is strict, every vector.
+    #[must_use]
+    pub fn keeps(&self, strict: bool) -> bool {
+        let counts = |played: &&Played<'_>| strict || played.vector.mark == Mark::Seed;
+        self.played.iter().filter(counts).all(|played| !played.failed())
+    }
+
+    fn tally(&self, mark: Mark) -> Option<String> {
+        let of_mark: Vec<_> = self.played.iter().filter(|played| played.vector.mark == mark).collect();
+        let passed = of_mark.iter().filter(|played| played.verdict == Some(Verdict::Passed)).count();
+        let left_out = of_mark.iter().filter(|played| played.verdict.is_none()).count();
+        let left_out = if left_out == 0 { String::new() } else { format!(" ({left_out} slow ones not played)") };
+        (!of_mark.is_empty()).then(|| format!("{} {passed} of {}{left_out}", mark.name(), of_mark.len()))
+    }
+}
+
+impl Played<'_> {
+    /// Whether something else came than was expected, or the play could not go on.
+    #[must_use]
+    pub const fn failed(&self) -> bool {
+        matches!(self.verdict, Some(Verdict::Failed(_) | Verdict::Broken(_)))
+    }
+}
+
+/// Failures at length, then one line for each mark.
+impl fmt::Display for Report<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for played in &self.played {
+            let (name, title, mark) = (&played.vector.name, &played.vector.title, played.vector.mark.name());
+            match &played.verdict {
+                Some(Verdict::Failed(failure)) => {
+                    writeln!(f, "FAILED {name} ({mark})\n  {title}")?;
+                    self.tell(f, failure)?;
+                }
+                Some(Verdict::Broken(trouble)) => {
+                    writeln!(f, "COULD NOT BE PLAYED {name} ({mark})\n  {title}\n{}", indented(&trouble.0))?;
+                }
+                Some(Verdict::Passed) | None => {}
+            }
+        }
+        let tallies: Vec<String> =
+            [Mark::Seed, Mark::Decided, Mark::Beyond].into_iter().filter_map(|mark| self.tally(mark)).collect();
+        let took = self.took.as_secs_f64();
+        writeln!(f, "{}: {} vectors passed in {took:.2} s", self.subject, tallies.join(", "))
+    }
+}
+
+impl Report<'_> {
+    fn tell(&self, f: &mut fmt::Formatter<'_>, failure: &Failure) -> fmt::Result {
+        writeln!(f, "  step {} expected\n{}", failure.step, indented(&failure.expected))?;
+        writeln!(f, "  came\n{}", indented(&failure.came))?;
+        if !failure.before.is_empty() {
+            writeln!(f, "  the frames before\n{}", indented(&failure.before.join("\n")))?;
+        }
+        for name in &failure.breaks {
+            match self.sentences.number(name) {
+                Some(number) => writeln!(f, "  breaks sentence {number}: {name}")?,
+                None => writeln!(f, "  breaks: {name}")?,
+            }
+        }
+        writeln!(f)
+    }
+}
+
+/// Four spaces before each line; a long one is cut.
+fn indented(text: &str) -> String {
+    const MOST: usize = 1_000;
+    let cut = |line: &str| {
+        let short: String = line.chars().take(MOST).collect();
+        if short.len() < line.len() { format!("    {short}…") } else { format!("    {line}") }
+    };
+    text.lines().map(cut).collect::<Vec<_>>().join("\n")
+}
