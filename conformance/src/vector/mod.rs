@@ -13,7 +13,7 @@
 //!
 //! * [`document`], [`step`], [`content`] and [`pattern`] are the format; `vectors/schema.json` says the same as a JSON Schema.
 //! * [`sentence`] has a name for every sentence of the contract.
-//! * [`catalog`] has every vector of the kit.
+//! * [`catalog`] has every vector of the kit, [`coverage`] which sentences they prove.
 //! * [`play`] plays a vector on a [`stage`]; [`simulated`] is the stage around the bare core.
 //!
 //! A vector waits for what must come and tolerates what it does not know: members that no pattern names, and frames of a type
@@ -21,6 +21,7 @@
 
 pub mod catalog;
 pub mod content;
+pub mod coverage;
 pub mod document;
 pub mod pattern;
 pub mod play;
@@ -31,6 +32,7 @@ pub mod stage;
 pub mod step;
 
 pub use catalog::Catalog;
+pub use coverage::Coverage;
 pub use document::{Mark, Vector};
 pub use pattern::{Bindings, Pattern};
 pub use play::{Failure, Verdict, play};

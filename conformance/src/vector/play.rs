@@ -26,6 +26,8 @@ pub enum Verdict {
     Failed(Box<Failure>),
     /// The kit or the server could not go on.
     Broken(Trouble),
+    /// It was not played, for this reason.
+    LeftOut(String),
 }
 
 /// Where a vector failed.
@@ -45,6 +47,9 @@ pub struct Failure {
 
 /// Plays a vector.
 pub fn play(vector: &Vector, stage: &mut dyn Stage) -> Verdict {
+    if let Some(why) = vector.steps.iter().filter_map(Step::need).find_map(|need| stage.lacks(need)) {
+        return Verdict::LeftOut(why.into());
+    }
     let mut player = Player { vector, stage, bindings: Bindings::new(), clients: BTreeMap::new() };
     let played = player.stage.set(vector).map_err(Stop::from).and_then(|()| player.play());
     let struck = player.stage.strike();
@@ -109,6 +114,8 @@ impl Player<'_> {
             Step::Truncate(cut) => self.change(&cut.file, Change::Truncate(cut.to)),
             Step::Rename(renamed) => self.change(&renamed.file, Change::Rename(renamed.to.clone())),
             Step::Delete(named) => self.change(&named.file, Change::Delete),
+            Step::Spoil(named) => self.change(&named.file, Change::Spoil),
+            Step::Heal(named) => self.change(&named.file, Change::Heal),
             Step::Herdr(change) => Ok(self.stage.herdr(change).map(|()| None)?),
             Step::Pass(passing) => Ok(self.stage.pass(Duration::from_millis(passing.ms)).map(|()| None)?),
             Step::Connect(connect) => self.connect(connect),

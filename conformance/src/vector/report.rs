@@ -12,8 +12,8 @@ use crate::vector::sentence::Sentences;
 pub struct Played<'a> {
     /// The vector.
     pub vector: &'a Vector,
-    /// What came of it; `None` if it was not played, because it is slow.
-    pub verdict: Option<Verdict>,
+    /// What came of it.
+    pub verdict: Verdict,
     /// How long that took.
     pub took: Duration,
 }
@@ -41,9 +41,9 @@ impl Report<'_> {
 
     fn tally(&self, mark: Mark) -> Option<String> {
         let of_mark: Vec<_> = self.played.iter().filter(|played| played.vector.mark == mark).collect();
-        let passed = of_mark.iter().filter(|played| played.verdict == Some(Verdict::Passed)).count();
-        let left_out = of_mark.iter().filter(|played| played.verdict.is_none()).count();
-        let left_out = if left_out == 0 { String::new() } else { format!(" ({left_out} slow ones not played)") };
+        let passed = of_mark.iter().filter(|played| played.verdict == Verdict::Passed).count();
+        let left_out = of_mark.iter().filter(|played| matches!(played.verdict, Verdict::LeftOut(_))).count();
+        let left_out = if left_out == 0 { String::new() } else { format!(" ({left_out} not played)") };
         (!of_mark.is_empty()).then(|| format!("{} {passed} of {}{left_out}", mark.name(), of_mark.len()))
     }
 }
@@ -52,7 +52,7 @@ impl Played<'_> {
     /// Whether something else came than was expected, or the play could not go on.
     #[must_use]
     pub const fn failed(&self) -> bool {
-        matches!(self.verdict, Some(Verdict::Failed(_) | Verdict::Broken(_)))
+        matches!(self.verdict, Verdict::Failed(_) | Verdict::Broken(_))
     }
 }
 
@@ -62,14 +62,15 @@ impl fmt::Display for Report<'_> {
         for played in &self.played {
             let (name, title, mark) = (&played.vector.name, &played.vector.title, played.vector.mark.name());
             match &played.verdict {
-                Some(Verdict::Failed(failure)) => {
+                Verdict::Failed(failure) => {
                     writeln!(f, "FAILED {name} ({mark})\n  {title}")?;
                     self.tell(f, failure)?;
                 }
-                Some(Verdict::Broken(trouble)) => {
+                Verdict::Broken(trouble) => {
                     writeln!(f, "COULD NOT BE PLAYED {name} ({mark})\n  {title}\n{}", indented(&trouble.0))?;
                 }
-                Some(Verdict::Passed) | None => {}
+                Verdict::LeftOut(why) => writeln!(f, "not played: {name} ({mark}): {why}")?,
+                Verdict::Passed => {}
             }
         }
         let tallies: Vec<String> =

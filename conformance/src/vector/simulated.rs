@@ -8,11 +8,12 @@ use panewire_core::ids::ExId;
 use panewire_core::io;
 
 use crate::herdr::Pane;
+use crate::sim::disk::{Effect, OpKind};
 use crate::sim::world::World;
 use crate::sim::{Ask, TOKEN, client, config};
 use crate::vector::document::Vector;
 use crate::vector::stage::{Answered, Asked, Change, Heard, Stage, Trouble, Welcome};
-use crate::vector::step::{Fault, Herdr, Message, Speed};
+use crate::vector::step::{Fault, Herdr, Message, Need, Speed};
 
 /// How far time moves at once while something is waited for.
 const STRIDE: Duration = Duration::from_millis(50);
@@ -68,6 +69,10 @@ impl Simulated {
 }
 
 impl Stage for Simulated {
+    fn lacks(&self, _: Need) -> Option<&'static str> {
+        None
+    }
+
     fn set(&mut self, vector: &Vector) -> Result<(), Trouble> {
         let mut world = World::new().lenient(true);
         for file in &vector.files {
@@ -93,6 +98,10 @@ impl Stage for Simulated {
             Change::Truncate(len) => disk.truncate(&path, usize::try_from(*len).unwrap_or(0)),
             Change::Rename(to) => disk.rename(&path, &real(to)),
             Change::Delete => disk.delete(&path),
+            Change::Spoil => [OpKind::Open, OpKind::Read]
+                .into_iter()
+                .for_each(|kind| disk.spoil(kind, &path, Effect::Fail(io::FailureKind::Denied))),
+            Change::Heal => disk.heal(),
         }
         Ok(())
     }

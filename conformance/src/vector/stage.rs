@@ -5,10 +5,13 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 
 use crate::vector::document::Vector;
-use crate::vector::step::{Herdr, Message, Speed};
+use crate::vector::step::{Herdr, Message, Need, Speed};
 
 /// What a stage does. Paths are those of the vector: `~/` is the home directory of the agents.
 pub trait Stage {
+    /// Why this cannot be done here; `None` if it can.
+    fn lacks(&self, need: Need) -> Option<&'static str>;
+
     /// Puts files and panes there and starts the server.
     ///
     /// # Errors
@@ -117,6 +120,10 @@ pub enum Change {
     Rename(String),
     /// It has no name any more.
     Delete,
+    /// It can be read no longer.
+    Spoil,
+    /// It can be read again.
+    Heal,
 }
 
 /// A request for an answer or a WebSocket.

@@ -28,6 +28,10 @@ pub enum Step {
     Rename(Renamed),
     /// A name is taken away.
     Delete(Named),
+    /// A file is there and cannot be read from now on.
+    Spoil(Named),
+    /// It can be read again.
+    Heal(Named),
     /// herdr says something else from now on.
     Herdr(Herdr),
     /// Time passes.
@@ -456,6 +460,16 @@ impl Step {
         }
     }
 
+    /// What a stage must be able to do for it, if that is not a matter of course.
+    #[must_use]
+    pub const fn need(&self) -> Option<Need> {
+        match self {
+            Self::Spoil(_) | Self::Heal(_) => Some(Need::Spoil),
+            Self::Restart(_) => Some(Need::Restart),
+            _ => None,
+        }
+    }
+
     /// What it writes to a file.
     #[must_use]
     pub const fn content(&self) -> Option<&Content> {
@@ -465,6 +479,15 @@ impl Step {
             _ => None,
         }
     }
+}
+
+/// What not every stage can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// Make a file that cannot be read.
+    Spoil,
+    /// Stop and start the server.
+    Restart,
 }
 
 impl Herdr {

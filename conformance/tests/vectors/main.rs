@@ -6,12 +6,15 @@ mod schema;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
-use panewire_conformance::vector::{Catalog, Simulated, Vector, Verdict, play};
+use panewire_conformance::vector::{Catalog, Coverage, Sentences, Simulated, Vector, Verdict, play};
 use schema::Schema;
 use serde_json::{Value, json};
 
 const SCHEMA: &str = include_str!("../../vectors/schema.json");
+
+static CATALOG: LazyLock<Catalog> = LazyLock::new(|| Catalog::mobile().unwrap());
 
 fn vectors() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors/mobile")
@@ -19,8 +22,7 @@ fn vectors() -> PathBuf {
 
 #[test]
 fn every_vector_passes_on_the_core() {
-    let failed: Vec<String> = Catalog::mobile()
-        .unwrap()
+    let failed: Vec<String> = CATALOG
         .vectors()
         .iter()
         .filter_map(|vector| match play(vector, &mut Simulated::new()) {
@@ -33,24 +35,67 @@ fn every_vector_passes_on_the_core() {
 
 #[test]
 fn the_vectors_in_the_program_are_those_of_the_directory() {
-    assert_eq!(Catalog::mobile().unwrap(), Catalog::of(&vectors()).unwrap());
+    assert_eq!(*CATALOG, Catalog::of(&vectors()).unwrap());
 }
 
 #[test]
 fn every_vector_is_what_the_schema_says() {
     let schema = Schema::new(SCHEMA);
-    for vector in Catalog::mobile().unwrap().vectors() {
+    for vector in CATALOG.vectors() {
         let text = std::fs::read(vectors().join(&vector.name).join("vector.json")).unwrap();
         let written: Value = serde_json::from_slice(&text).unwrap();
         assert_eq!(schema.check(&written), Ok(()), "{}", vector.name);
     }
 }
 
+#[test]
+fn every_sentence_has_a_vector_or_a_reason() {
+    let sentences = Sentences::mobile().unwrap();
+    assert_eq!(Coverage::of(&CATALOG, &sentences).faults(), Vec::<String>::new());
+}
+
+#[test]
+fn the_page_about_coverage_says_what_the_vectors_prove() {
+    let sentences = Sentences::mobile().unwrap();
+    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/conformance-coverage.md"));
+    let now = Coverage::of(&CATALOG, &sentences).page();
+    assert!(page.unwrap() == now, "run: panewire-conformance coverage > docs/conformance-coverage.md");
+}
+
+#[test]
+fn what_is_not_covered_is_seen() {
+    let sentences: Sentences = serde_json::from_value(json!([
+        {"section": "s", "sentences": [{"name": "proven"}, {"name": "forgotten"}]},
+        {"section": "t", "sentences": [{"name": "excused", "untested": "a remark"}, {"name": "both", "untested": "a remark"}]},
+    ]))
+    .unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let vector =
+        json!({"format": 1, "title": "t", "mark": "seed", "proves": ["proven", "both", "invented"], "steps": []});
+    std::fs::create_dir(directory.path().join("it")).unwrap();
+    std::fs::write(directory.path().join("it/vector.json"), vector.to_string()).unwrap();
+    let catalog = Catalog::of(directory.path()).unwrap();
+    let expected = [
+        "sentence 2, forgotten: no seed vector and no reason why",
+        "sentence 4, both: a seed vector and a reason why not",
+        "it: there is no sentence invented",
+    ];
+    let coverage = Coverage::of(&catalog, &sentences);
+    assert_eq!(coverage.faults(), expected);
+    let numbered =
+        ["| 1 | proven | `it` |", "| 2 | forgotten |  |", "| 3 | excused | a remark |", "| 4 | both | a remark |"];
+    let page = coverage.page();
+    assert_eq!(
+        page.lines().filter(|line| line.starts_with("| ") && line.as_bytes()[2].is_ascii_digit()).collect::<Vec<_>>(),
+        numbered
+    );
+}
+
 /// Every session and directory is of one vector only: one server can play all of them, one after the other.
 #[test]
 fn no_vector_meets_the_files_of_another() {
     let mut owners: BTreeMap<String, String> = BTreeMap::new();
-    for vector in Catalog::mobile().unwrap().vectors() {
+    for vector in CATALOG.vectors() {
         for file in &vector.files {
             let directory = file.file.rsplit_once('/').unwrap().0.to_owned();
             let owner = owners.entry(directory.clone()).or_insert_with(|| vector.name.clone());

@@ -2,6 +2,9 @@
 
 use serde_json::{Map, Value};
 
+/// Keywords that look into a value.
+const DEEP: [&str; 7] = ["$ref", "properties", "additionalProperties", "items", "allOf", "oneOf", "not"];
+
 /// A schema and everything it can refer to.
 pub(crate) struct Schema {
     root: Value,
@@ -19,7 +22,9 @@ impl Schema {
 
     fn fits(&self, schema: &Value, value: &Value, at: &str) -> Result<(), String> {
         let schema = schema.as_object().unwrap_or_else(|| panic!("no schema: {schema}"));
-        schema.iter().try_for_each(|(keyword, given)| self.keeps(schema, keyword, given, value, at))
+        // What looks at the value alone comes first: most alternatives are no match for the shape of it.
+        let (deep, flat): (Vec<_>, Vec<_>) = schema.iter().partition(|(keyword, _)| DEEP.contains(&keyword.as_str()));
+        flat.into_iter().chain(deep).try_for_each(|(keyword, given)| self.keeps(schema, keyword, given, value, at))
     }
 
     fn keeps(
@@ -109,7 +114,7 @@ fn count(given: &Value) -> usize {
 /// The few patterns that the schema has.
 fn matches(pattern: &str, text: &str) -> bool {
     match pattern {
-        "^(~/|/)" => text.starts_with("~/") || text.starts_with('/'),
+        "^(~/|/|[$][{])" => ["~/", "/", "${"].iter().any(|start| text.starts_with(start)),
         "^/" => text.starts_with('/'),
         "^[^$]" => !text.starts_with('$') && !text.is_empty(),
         r"^[0-9a-fA-F\s]*$" => text.chars().all(|c| c.is_ascii_hexdigit() || c.is_whitespace()),

@@ -3,6 +3,7 @@
 //! ```text
 //!   panewire-conformance run --core [--only NAME]... [--strict]    the vectors on the bare core
 //!   panewire-conformance run --list                                what there is
+//!   panewire-conformance coverage                                  docs/conformance-coverage.md
 //!   panewire-conformance sim [--seeds N] [--start N] [--steps N]   so many trials, from a seed on
 //!   panewire-conformance sim --seed N [--steps N]                  one trial again
 //! ```
@@ -13,6 +14,8 @@ mod sim;
 
 use std::process::ExitCode;
 
+use panewire_conformance::vector::{Catalog, Coverage, Sentences};
+
 const USAGE: &str = "usage: panewire-conformance sim [--seeds N] [--start N] [--steps N] [--seed N] [--brief]";
 
 fn main() -> ExitCode {
@@ -21,10 +24,21 @@ fn main() -> ExitCode {
     let told = match words.split_first() {
         Some((&"sim", rest)) => sim::Wanted::parse(rest).map(|wanted| wanted.run()),
         Some((&"run", rest)) => run::Wanted::parse(rest).and_then(run::Wanted::run),
-        _ => Err(format!("{}\n{USAGE}", run::USAGE)),
+        Some((&"coverage", [])) => coverage(),
+        _ => Err(format!("{}\n       panewire-conformance coverage\n{USAGE}", run::USAGE)),
     };
     told.unwrap_or_else(|wrong| {
         eprintln!("{wrong}");
         ExitCode::from(2)
     })
+}
+
+/// Prints the page that says which sentences the vectors prove.
+fn coverage() -> Result<ExitCode, String> {
+    let (catalog, sentences) = (Catalog::mobile()?, Sentences::mobile()?);
+    let coverage = Coverage::of(&catalog, &sentences);
+    print!("{}", coverage.page());
+    let faults = coverage.faults();
+    faults.iter().for_each(|fault| eprintln!("{fault}"));
+    Ok(if faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -58,7 +58,7 @@ impl Wanted {
         let began = Instant::now();
         let played = vectors.into_iter().map(|vector| {
             let began = Instant::now();
-            let verdict = Some(play(vector, &mut Simulated::new()));
+            let verdict = play(vector, &mut Simulated::new());
             Played { vector, verdict, took: began.elapsed() }
         });
         let played = played.collect();
