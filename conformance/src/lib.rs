@@ -5,6 +5,7 @@
 //! * [`herdr`]: what herdr answers, in the shapes that were captured from the real one.
 //! * [`fake_herdr`]: a real process with a real socket that answers so.
 //! * [`vector`]: examples of the contract as data, for this core and for every other server.
+//! * [`wrong`]: servers that are wrong on purpose, to see that the vectors notice.
 //! * [`shape`]: JSON with its field order, for contracts in which the order matters.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -15,3 +16,4 @@ pub mod shape;
 pub mod sim;
 pub mod trial;
 pub mod vector;
+pub mod wrong;

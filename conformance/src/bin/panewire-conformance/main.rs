@@ -3,12 +3,14 @@
 //! ```text
 //!   panewire-conformance run --core [--only NAME]... [--strict]    the vectors on the bare core
 //!   panewire-conformance run --list                                what there is
+//!   panewire-conformance faults [--all]                            would the vectors notice a wrong server?
 //!   panewire-conformance coverage                                  docs/conformance-coverage.md
 //!   panewire-conformance sim [--seeds N] [--start N] [--steps N]   so many trials, from a seed on
 //!   panewire-conformance sim --seed N [--steps N]                  one trial again
 //! ```
 
 mod allocator;
+mod faults;
 mod run;
 mod sim;
 
@@ -24,8 +26,13 @@ fn main() -> ExitCode {
     let told = match words.split_first() {
         Some((&"sim", rest)) => sim::Wanted::parse(rest).map(|wanted| wanted.run()),
         Some((&"run", rest)) => run::Wanted::parse(rest).and_then(run::Wanted::run),
+        Some((&"faults", [])) => faults::run(false),
+        Some((&"faults", ["--all"])) => faults::run(true),
         Some((&"coverage", [])) => coverage(),
-        _ => Err(format!("{}\n       panewire-conformance coverage\n{USAGE}", run::USAGE)),
+        _ => Err(format!(
+            "{}\n       panewire-conformance faults [--all]\n       panewire-conformance coverage\n{USAGE}",
+            run::USAGE
+        )),
     };
     told.unwrap_or_else(|wrong| {
         eprintln!("{wrong}");
