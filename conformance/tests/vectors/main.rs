@@ -91,6 +91,16 @@ fn what_is_not_covered_is_seen() {
     );
 }
 
+#[test]
+fn the_vector_in_the_book_passes() {
+    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/conformance.md")).unwrap();
+    let (_, behind) = page.split_once("```json\n").unwrap();
+    let (json, _) = behind.split_once("```").unwrap();
+    assert_eq!(Schema::new(SCHEMA).check(&serde_json::from_str(json).unwrap()), Ok(()));
+    let vector = Vector::parse("of-the-book", json.as_bytes(), BTreeMap::new()).unwrap();
+    assert_eq!(play(&vector, &mut Simulated::new()), Verdict::Passed);
+}
+
 /// Every session and directory is of one vector only: one server can play all of them, one after the other.
 #[test]
 fn no_vector_meets_the_files_of_another() {
