@@ -1,8 +1,8 @@
-//! `faults`: would the vectors notice a wrong server?
+//! `faults`: would the vectors notice a wrong server, and is there one for each of them?
 
 use std::process::ExitCode;
 
-use panewire_conformance::vector::{Catalog, Sentences, Simulated, Verdict, play};
+use panewire_conformance::vector::{Catalog, Sentences, Simulated, Vector, Verdict, play};
 use panewire_conformance::wrong::{FAULTS, Fault, Wrong, notice};
 
 /// Plays each fault, and prints a line for it. With `all`, every vector is played, and those that notice are counted.
@@ -24,10 +24,18 @@ pub(crate) fn run(all: bool) -> Result<ExitCode, String> {
         println!("{:36} {told}{count}", fault.name);
     }
     println!("{} faults, {missed} not noticed", FAULTS.len());
-    Ok(if missed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let vectors = catalog.vectors();
+    let unmoved: Vec<&Vector> =
+        vectors.iter().filter(|vector| !FAULTS.iter().any(|fault| fails(vector, fault))).collect();
+    unmoved.iter().for_each(|vector| println!("{} passes on every wrong server", vector.name));
+    println!("{} vectors, {} that no fault fails", vectors.len(), unmoved.len());
+    Ok(if missed == 0 && unmoved.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn noticing(fault: &Fault, catalog: &Catalog) -> usize {
-    let played = catalog.vectors().iter().map(|vector| play(vector, &mut Wrong::new(Simulated::new(), fault)));
-    played.filter(|verdict| matches!(verdict, Verdict::Failed(_))).count()
+    catalog.vectors().iter().filter(|vector| fails(vector, fault)).count()
+}
+
+fn fails(vector: &Vector, fault: &Fault) -> bool {
+    matches!(play(vector, &mut Wrong::new(Simulated::new(), fault)), Verdict::Failed(_))
 }
