@@ -108,10 +108,10 @@ impl Drop for Daemon {
     }
 }
 
-/// CPU time of the thread that asks.
+/// CPU time of the thread that asks. What the system writes into `/proc` is as old as the last switch; this is not.
 pub(crate) fn own_cpu_seconds() -> f64 {
-    let times = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    times.split(' ').next().and_then(|nanos| nanos.parse::<f64>().ok()).unwrap_or_default() / 1e9
+    let spent = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(spent.tv_sec.unsigned_abs(), u32::try_from(spent.tv_nsec).unwrap_or_default()).as_secs_f64()
 }
 
 fn number_of(status: &str, field: &str) -> f64 {

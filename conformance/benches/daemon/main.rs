@@ -19,6 +19,7 @@ use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use client::Client;
@@ -123,9 +124,11 @@ fn fan_out(daemon: &Daemon, session: &mut Session, clients: &mut [Client]) -> (f
     (daemon.cpu_seconds() - before, theirs)
 }
 
-/// Sockets to which frames are written and nothing else.
+/// A thread that writes frames to sockets and does nothing else. Its clients read as the daemon's do, meanwhile.
 struct Raw {
-    ends: Vec<(TcpStream, TcpStream)>,
+    clients: Vec<TcpStream>,
+    sizes: Sender<usize>,
+    spent: Receiver<f64>,
 }
 
 impl Raw {
@@ -136,21 +139,29 @@ impl Raw {
             let client = TcpStream::connect(address).unwrap();
             (listener.accept().unwrap().0, client)
         });
-        Self { ends: ends.collect() }
+        let (mut servers, clients): (Vec<TcpStream>, _) = ends.unzip();
+        let (sizes, wanted) = channel();
+        let (spends, spent) = channel();
+        std::thread::spawn(move || {
+            for bytes in wanted {
+                let frame = vec![b'x'; bytes];
+                let before = daemon::own_cpu_seconds();
+                for server in &mut servers {
+                    server.write_all(&frame).unwrap();
+                }
+                spends.send(daemon::own_cpu_seconds() - before).unwrap();
+            }
+        });
+        Self { clients, sizes, spent }
     }
 
     fn send(&mut self, bytes: usize) -> f64 {
-        let frame = vec![b'x'; bytes];
-        let before = daemon::own_cpu_seconds();
-        for (server, _) in &mut self.ends {
-            server.write_all(&frame).unwrap();
-        }
-        let spent = daemon::own_cpu_seconds() - before;
+        self.sizes.send(bytes).unwrap();
         let mut taken = vec![0; bytes];
-        for (_, client) in &mut self.ends {
+        for client in &mut self.clients {
             client.read_exact(&mut taken).unwrap();
         }
-        spent
+        self.spent.recv().unwrap()
     }
 }
 

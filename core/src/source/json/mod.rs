@@ -112,24 +112,21 @@ impl<'a> Scanner<'a> {
     #[inline]
     pub fn step(&mut self) -> Result<Token<'a>, Broken> {
         loop {
-            self.skip_blanks();
-            self.token = self.at;
-            let byte = self.peek().ok_or(Broken::Cut)?;
-            match (self.expect, byte) {
-                (Expect::After, b',') if self.nests.depth > 0 => {
+            self.go_over_blanks();
+            let byte = self.peek()?;
+            match self.expect {
+                Expect::Value => return self.value(byte),
+                Expect::After if byte == b',' && self.nests.depth > 0 => {
                     self.at += 1;
-                    self.expect = if self.nests.in_object() { Expect::Key } else { Expect::Value };
+                    self.expect = self.nests.behind_comma();
                 }
-                (Expect::After | Expect::First, b'}') if self.nests.depth > 0 && self.nests.in_object() => {
-                    return Ok(self.close(Nest::Object));
+                Expect::After | Expect::First if self.nests.is_closed_by(byte) => {
+                    self.at += 1;
+                    self.expect = Expect::After;
+                    return Ok(Token::Close(self.nests.pop()));
                 }
-                (Expect::After | Expect::First, b']') if self.nests.depth > 0 && !self.nests.in_object() => {
-                    return Ok(self.close(Nest::Array));
-                }
-                (Expect::Key, b'"') => return self.key(),
-                (Expect::First, b'"') if self.nests.in_object() => return self.key(),
-                (Expect::Value, _) => return self.value(byte),
-                (Expect::First, _) if !self.nests.in_object() => return self.value(byte),
+                Expect::First if !self.nests.in_object() => return self.value(byte),
+                Expect::Key | Expect::First if byte == b'"' => return self.key().map(Token::Key),
                 _ => return Err(Broken::Wrong(self.at)),
             }
         }
@@ -139,9 +136,15 @@ impl<'a> Scanner<'a> {
     ///
     /// # Errors
     /// As [`step`](Self::step).
+    #[inline]
     pub fn skip(&mut self) -> Result<&'a [u8], Broken> {
         let depth = self.nests.depth;
-        self.step()?;
+        if self.expect == Expect::Value {
+            self.go_over_blanks();
+            self.value(self.peek()?)?;
+        } else {
+            self.step()?;
+        }
         let from = self.token;
         self.leave(depth)?;
         Ok(self.between(from, self.at))
@@ -152,10 +155,37 @@ impl<'a> Scanner<'a> {
     /// # Errors
     /// As [`step`](Self::step).
     pub fn members(&mut self, mut each: impl FnMut(&mut Self, &'a [u8]) -> Result<(), Broken>) -> Result<(), Broken> {
-        while let Token::Key(key) = self.step()? {
+        while let Some(key) = self.next_key()? {
             each(self, key)?;
         }
         Ok(())
+    }
+
+    /// The next key of the object that is open, or nothing at its end: [`step`](Self::step) where nothing else can be.
+    #[inline]
+    fn next_key(&mut self) -> Result<Option<&'a [u8]>, Broken> {
+        self.go_over_blanks();
+        let mut byte = self.peek()?;
+        if self.expect == Expect::After && byte == b',' {
+            self.at += 1;
+            self.expect = Expect::Key;
+            self.go_over_blanks();
+            byte = self.peek()?;
+        } else if matches!(self.expect, Expect::After | Expect::First) && byte == b'}' {
+            self.at += 1;
+            self.expect = Expect::After;
+            self.nests.pop();
+            return Ok(None);
+        } else if self.expect == Expect::After {
+            return Err(Broken::Wrong(self.at));
+        }
+        if byte == b'"' { self.key().map(Some) } else { Err(Broken::Wrong(self.at)) }
+    }
+
+    #[inline]
+    fn go_over_blanks(&mut self) {
+        self.at = blanks_end(self.bytes, self.at);
+        self.token = self.at;
     }
 
     /// The next element of the list that is open, or nothing at its end.
@@ -178,78 +208,129 @@ impl<'a> Scanner<'a> {
     ///
     /// # Errors
     /// As [`step`](Self::step).
+    #[inline]
     pub fn leave(&mut self, depth: usize) -> Result<(), Broken> {
-        while self.nests.depth > depth {
-            self.step()?;
+        if self.nests.depth > depth { self.leave_for(depth) } else { Ok(()) }
+    }
+
+    /// The loop behind [`leave`](Self::leave): the same grammar as [`step`](Self::step), without its tokens. What is
+    /// skipped is most of a transcript, so here every instruction counts.
+    fn leave_for(&mut self, depth: usize) -> Result<(), Broken> {
+        let bytes = self.bytes;
+        let (mut at, mut expect) = (self.at, self.expect);
+        loop {
+            at = blanks_end(bytes, at);
+            let mut byte = *bytes.get(at).ok_or(Broken::Cut)?;
+            if expect == Expect::After && byte == b',' {
+                at = blanks_end(bytes, at + 1);
+                expect = self.nests.behind_comma();
+                byte = *bytes.get(at).ok_or(Broken::Cut)?;
+            } else if matches!(expect, Expect::After | Expect::First) && self.nests.is_closed_by(byte) {
+                at += 1;
+                expect = Expect::After;
+                self.nests.pop();
+                if self.nests.depth <= depth {
+                    break;
+                }
+                continue;
+            } else if expect == Expect::After {
+                return Err(Broken::Wrong(at));
+            }
+            if expect == Expect::Key || (expect == Expect::First && self.nests.in_object()) {
+                if byte != b'"' {
+                    return Err(Broken::Wrong(at));
+                }
+                at = colon_end(bytes, string_end(bytes, at + 1)?)?;
+                at = blanks_end(bytes, at);
+                byte = *bytes.get(at).ok_or(Broken::Cut)?;
+            }
+            expect = Expect::After;
+            match byte {
+                b'"' => at = string_end(bytes, at + 1)?,
+                b'{' | b'[' => {
+                    at += 1;
+                    self.nests.push(byte == b'{');
+                    expect = Expect::First;
+                }
+                _ => at = bare_end(bytes, at)?,
+            }
         }
+        (self.at, self.expect) = (at, expect);
         Ok(())
     }
 
-    fn skip_blanks(&mut self) {
-        while matches!(self.peek(), Some(b' ' | b'\t' | b'\r' | b'\n')) {
-            self.at += 1;
-        }
+    fn peek(&self) -> Result<u8, Broken> {
+        self.bytes.get(self.at).copied().ok_or(Broken::Cut)
     }
 
-    fn peek(&self) -> Option<u8> {
-        self.bytes.get(self.at).copied()
+    /// The key whose opening quote is next, and over the colon behind it.
+    #[inline]
+    fn key(&mut self) -> Result<&'a [u8], Broken> {
+        let from = self.at + 1;
+        let behind = string_end(self.bytes, from)?;
+        self.at = colon_end(self.bytes, behind)?;
+        self.expect = Expect::Value;
+        Ok(self.between(from, behind - 1))
     }
 
-    fn close(&mut self, nest: Nest) -> Token<'a> {
-        self.at += 1;
-        self.nests.pop();
-        self.expect = Expect::After;
-        Token::Close(nest)
-    }
-
-    fn key(&mut self) -> Result<Token<'a>, Broken> {
-        let key = self.string()?;
-        self.skip_blanks();
-        match self.peek() {
-            Some(b':') => {
-                self.at += 1;
-                self.expect = Expect::Value;
-                Ok(Token::Key(key))
-            }
-            Some(_) => Err(Broken::Wrong(self.at)),
-            None => Err(Broken::Cut),
-        }
-    }
-
+    #[inline]
     fn value(&mut self, byte: u8) -> Result<Token<'a>, Broken> {
+        let from = self.at;
+        self.expect = Expect::After;
         match byte {
             b'"' => {
-                let text = self.string()?;
-                self.expect = Expect::After;
-                Ok(Token::Text(text))
+                self.at = string_end(self.bytes, from + 1)?;
+                Ok(Token::Text(self.between(from + 1, self.at - 1)))
             }
             b'{' | b'[' => {
-                let object = byte == b'{';
                 self.at += 1;
-                self.nests.push(object);
+                self.nests.push(byte == b'{');
                 self.expect = Expect::First;
-                Ok(Token::Open(if object { Nest::Object } else { Nest::Array }))
+                Ok(Token::Open(if byte == b'{' { Nest::Object } else { Nest::Array }))
             }
-            _ if is_bare(byte) => {
-                let from = self.at;
-                while self.peek().is_some_and(is_bare) {
-                    self.at += 1;
-                }
-                self.expect = Expect::After;
+            _ => {
+                self.at = bare_end(self.bytes, from)?;
                 Ok(Token::Bare(self.between(from, self.at)))
             }
-            _ => Err(Broken::Wrong(self.at)),
         }
     }
+}
 
-    /// The string whose opening quote is next: what stands between its quotes.
-    fn string(&mut self) -> Result<&'a [u8], Broken> {
-        let from = self.at + 1;
-        let rest = self.bytes.get(from..).ok_or(Broken::Cut)?;
-        let length = quote::end(rest).ok_or(Broken::Cut)?;
-        self.at = from + length + 1;
-        Ok(rest.get(..length).unwrap_or_default())
+/// The place behind the blanks at `at`.
+#[inline]
+fn blanks_end(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(b' ' | b'\t' | b'\r' | b'\n') = bytes.get(at) {
+        at += 1;
     }
+    at
+}
+
+/// The place behind the string whose first byte, behind its opening quote, is at `from`.
+#[inline]
+fn string_end(bytes: &[u8], from: usize) -> Result<usize, Broken> {
+    let length = bytes.get(from..).and_then(quote::end).ok_or(Broken::Cut)?;
+    Ok(from + length + 1)
+}
+
+/// The place behind the colon that comes next.
+#[inline]
+fn colon_end(bytes: &[u8], at: usize) -> Result<usize, Broken> {
+    let at = blanks_end(bytes, at);
+    match bytes.get(at) {
+        Some(b':') => Ok(at + 1),
+        Some(_) => Err(Broken::Wrong(at)),
+        None => Err(Broken::Cut),
+    }
+}
+
+/// The place behind the number or word at `from`.
+#[inline]
+fn bare_end(bytes: &[u8], from: usize) -> Result<usize, Broken> {
+    let mut at = from;
+    while bytes.get(at).is_some_and(|&byte| is_bare(byte)) {
+        at += 1;
+    }
+    if at > from { Ok(at) } else { Err(Broken::Wrong(at)) }
 }
 
 /// Where the JSON object that begins at `at` ends: the place behind its last byte.
@@ -290,6 +371,7 @@ impl Nests {
         self.inner & 1 == 1
     }
 
+    #[inline]
     fn push(&mut self, object: bool) {
         if self.depth > 0 && self.depth.is_multiple_of(64) {
             self.outer.push(self.inner);
@@ -299,11 +381,26 @@ impl Nests {
         self.depth += 1;
     }
 
-    fn pop(&mut self) {
+    /// What stands behind a comma.
+    #[inline]
+    const fn behind_comma(&self) -> Expect {
+        if self.in_object() { Expect::Key } else { Expect::Value }
+    }
+
+    /// Whether this byte ends what is open.
+    #[inline]
+    const fn is_closed_by(&self, byte: u8) -> bool {
+        self.depth > 0 && byte == if self.in_object() { b'}' } else { b']' }
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Nest {
+        let closed = if self.in_object() { Nest::Object } else { Nest::Array };
         self.inner >>= 1;
         self.depth = self.depth.saturating_sub(1);
         if self.depth > 0 && self.depth.is_multiple_of(64) {
             self.inner = self.outer.pop().unwrap_or_default();
         }
+        closed
     }
 }

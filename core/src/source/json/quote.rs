@@ -4,21 +4,23 @@
 //! keys and ids are so short that a call of `memchr` costs more than the search; long texts without quotes are left to
 //! `memchr`; texts full of escaped quotes (code, JSON in JSON) are looked at in blocks that such quotes do not stop.
 
-use memchr::memchr;
+use memchr::{memchr, memchr_iter};
+
+const LOW: u64 = 0x0101_0101_0101_0101;
+const HIGH: u64 = 0x8080_8080_8080_8080;
 
 /// How long the string is that begins with these bytes, its opening quote left out. Nothing if it does not end.
 #[inline]
 pub(super) fn end(bytes: &[u8]) -> Option<usize> {
     let first = first(bytes)?;
-    if is_escaped(bytes, first) { end_behind(bytes, first + 1) } else { Some(first) }
+    let before = first.checked_sub(1).and_then(|before| bytes.get(before));
+    if before == Some(&b'\\') { end_from(bytes, first) } else { Some(first) }
 }
 
 /// The first quote, escaped or not.
 #[inline]
 fn first(bytes: &[u8]) -> Option<usize> {
     const WORDS: usize = 3;
-    const LOW: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = 0x8080_8080_8080_8080;
     let mut rest = bytes;
     for word in 0..WORDS {
         let Some((chunk, after)) = rest.split_first_chunk::<8>() else { break };
@@ -33,37 +35,64 @@ fn first(bytes: &[u8]) -> Option<usize> {
     memchr(b'"', rest).map(|at| bytes.len() - rest.len() + at)
 }
 
+/// Where a string ends whose first quote, at `first`, is behind a backslash.
+#[inline(never)]
+fn end_from(bytes: &[u8], first: usize) -> Option<usize> {
+    if is_escaped(bytes, first) { end_behind(bytes, first + 1) } else { Some(first) }
+}
+
 /// Bytes that are looked at together.
 const BLOCK: usize = 64;
 
-/// The first quote from `at` on that is not escaped. `at` is behind an escaped quote, so two bytes lie before it.
+/// Bytes before a quote that tell most escaped ones.
+const BEFORE: usize = 4;
+
+/// The first quote from `at` on that is not escaped.
 fn end_behind(bytes: &[u8], mut at: usize) -> Option<usize> {
-    while let Some(block) = bytes.get(at.checked_sub(2)?..).and_then(|rest| rest.first_chunk::<{ BLOCK + 2 }>()) {
-        if may_end(block) {
-            let end = (at..at + BLOCK).find(|&place| bytes.get(place) == Some(&b'"') && !is_escaped(bytes, place));
-            if end.is_some() {
-                return end;
-            }
+    let ends = |place: &usize| bytes.get(*place) == Some(&b'"') && !is_escaped(bytes, *place);
+    if at < BEFORE {
+        if let Some(end) = (at..BEFORE).find(ends) {
+            return Some(end);
+        }
+        at = BEFORE;
+    }
+    while let Some(block) = bytes.get(at - BEFORE..).and_then(|rest| rest.first_chunk::<{ BEFORE + BLOCK }>()) {
+        if may_end(block)
+            && let Some(end) = end_in(bytes, at)
+        {
+            return Some(end);
         }
         at += BLOCK;
     }
-    (at..bytes.len()).find(|&place| bytes.get(place) == Some(&b'"') && !is_escaped(bytes, place))
+    (at..bytes.len()).find(ends)
 }
 
-/// Whether a quote in the block, whose first two bytes are what lies before it, may be one that is not escaped: any but
-/// those behind exactly one backslash.
+/// Whether a quote in the block, whose first bytes are those that lie before it, may be one that is not escaped. Asked in
+/// two steps, because most quotes stand behind exactly one backslash, as in text, and most others behind exactly three, as
+/// in text that quotes a text.
 #[inline]
-fn may_end(block: &[u8; BLOCK + 2]) -> bool {
-    let (Some(before), Some(last), Some(here)) =
-        (block.first_chunk::<BLOCK>(), block.get(1..=BLOCK), block.last_chunk::<BLOCK>())
-    else {
-        return true;
-    };
-    let mut found = 0_u8;
-    for ((&before, &last), &here) in before.iter().zip(last).zip(here) {
-        found |= u8::from(here == b'"') & (u8::from(last != b'\\') | u8::from(before == b'\\'));
+fn may_end(block: &[u8; BEFORE + BLOCK]) -> bool {
+    let part = |from: usize| block.get(from..from + BLOCK).unwrap_or_default();
+    let slash = |byte: u8| u8::from(byte == b'\\');
+    let last = part(2).iter().zip(part(3)).zip(part(BEFORE));
+    let behind_others = last.fold(0, |found, ((&second, &first), &here)| {
+        found | (u8::from(here == b'"') & ((slash(first) ^ 1) | slash(second)))
+    });
+    if behind_others == 0 {
+        return false;
     }
-    found != 0
+    let all = part(0).iter().zip(part(1)).zip(part(2).iter().zip(part(3))).zip(part(BEFORE));
+    let behind_others = all.fold(0, |found, (((&fourth, &third), (&second, &first)), &here)| {
+        let escaped = slash(first) & ((slash(second) ^ 1) | (slash(third) & (slash(fourth) ^ 1)));
+        found | (u8::from(here == b'"') & (escaped ^ 1))
+    });
+    behind_others != 0
+}
+
+/// The first quote in the block at `at` that is not escaped.
+fn end_in(bytes: &[u8], at: usize) -> Option<usize> {
+    let block = bytes.get(at..)?.first_chunk::<BLOCK>()?;
+    memchr_iter(b'"', block).map(|place| at + place).find(|&place| !is_escaped(bytes, place))
 }
 
 /// Whether an odd number of backslashes stands before `at`.
@@ -96,6 +125,7 @@ mod tests {
     fn parts() -> impl Strategy<Value = Vec<u8>> {
         let part = prop_oneof![
             8 => Just(&b"\\\""[..]),
+            4 => Just(&b"\\\\\\\""[..]),
             2 => Just(&b"\\\\"[..]),
             1 => Just(&b"\\"[..]),
             4 => Just(&b"x"[..]),

@@ -76,6 +76,67 @@ proptest! {
     }
 }
 
+/// JSON, and what is left of it when a few bytes of it were lost, doubled or turned into others.
+fn nearly_json() -> impl Strategy<Value = Vec<u8>> {
+    let damage = (any::<prop::sample::Index>(), prop::sample::select(&b"{}[]:,\"\\ 1a\x00"[..]), 0..4_u8);
+    (json(), prop::collection::vec(damage, 0..4)).prop_map(|(value, damages)| {
+        let mut bytes = value.to_string().into_bytes();
+        for (place, byte, kind) in damages {
+            let at = place.index(bytes.len().max(1)).min(bytes.len());
+            match kind {
+                0 => bytes.truncate(at),
+                1 => bytes.insert(at, byte),
+                _ if at < bytes.len() => bytes[at] = byte,
+                _ => {}
+            }
+        }
+        bytes
+    })
+}
+
+proptest! {
+    #[test]
+    fn what_is_skipped_ends_where_its_tokens_end(bytes in nearly_json()) {
+        let mut skipping = Scanner::new(&bytes, 0);
+        let skipped = skipping.skip().map(|_| skipping.at());
+        let mut stepping = Scanner::new(&bytes, 0);
+        let stepped = loop {
+            match stepping.step() {
+                Ok(_) if stepping.depth() == 0 => break Ok(stepping.at()),
+                Ok(_) => {}
+                Err(broken) => break Err(broken),
+            }
+        };
+        prop_assert_eq!(skipped, stepped);
+    }
+
+    #[test]
+    fn members_are_the_tokens_of_their_object(bytes in nearly_json()) {
+        let mut keys = Vec::new();
+        let mut scanner = Scanner::new(&bytes, 0);
+        let opened = scanner.step();
+        let walked = scanner.members(|scanner, key| {
+            keys.push(key);
+            scanner.skip().map(drop)
+        });
+        let mut stepping = Scanner::new(&bytes, 0);
+        let mut stepped = Vec::new();
+        let mut broken = None;
+        while broken.is_none() {
+            match stepping.step() {
+                Ok(Token::Key(key)) if stepping.depth() == 1 => stepped.push(key),
+                Ok(_) if stepping.depth() == 0 => break,
+                Ok(_) => {}
+                Err(found) => broken = Some(found),
+            }
+        }
+        if opened == Ok(Token::Open(Nest::Object)) {
+            prop_assert_eq!(walked.err(), broken);
+            prop_assert_eq!(keys, stepped);
+        }
+    }
+}
+
 #[test]
 fn an_end_and_a_wrong_byte_are_told_apart() {
     assert_eq!(object_end(b"{\"a\":1}", 0), Ok(7));
