@@ -49,7 +49,7 @@ pub const MAX_MESSAGE_BYTES: usize = 4 * 1024;
 pub const MAX_WAITING_PAGES: usize = 8;
 
 /// Bytes that one read asks for at most.
-pub const MAX_READ_BYTES: usize = 256 * 1024;
+pub const MAX_READ_BYTES: usize = 512 * 1024;
 
 /// Streams that are counted at once, each with two reads in flight. One more waits for its turn: its `hello` comes later.
 pub const MAX_COUNTING: usize = 4;

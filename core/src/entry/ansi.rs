@@ -3,6 +3,7 @@
 use alloc::string::String;
 use core::ops::ControlFlow;
 
+use memchr::memrchr;
 use vte::{Params, Parser, Perform};
 
 use super::caps::Capped;
@@ -39,14 +40,30 @@ impl<'o> Plain<'o> {
 
     /// Takes output.
     pub fn push_str(&mut self, text: &str) {
+        if !self.controls && !has_controls(text) {
+            return self.push_plain(text);
+        }
         for (index, line) in text.split('\n').enumerate() {
             if index > 0 {
                 self.push('\n');
             }
-            // 0xC2 begins the controls beyond ASCII, among others: a needless look costs only time.
-            self.controls |= line.bytes().any(|byte| (byte < b' ' && byte != b'\t') || matches!(byte, 0x7f | 0xc2));
+            self.controls |= has_controls(line);
             self.line.push_str(line);
         }
+    }
+
+    /// Takes output without controls: all its lines but the last are what they will be.
+    fn push_plain(&mut self, text: &str) {
+        let (lines, last) = match memrchr(b'\n', text.as_bytes()) {
+            Some(end) => text.split_at(end + 1),
+            None => ("", text),
+        };
+        if !lines.is_empty() {
+            self.out.push_str(&self.line);
+            self.line.clear();
+            self.out.push_str(lines);
+        }
+        self.line.push_str(last);
     }
 
     /// Takes the output that a JSON string holds.
@@ -83,6 +100,14 @@ impl<'o> Plain<'o> {
         self.line.clear();
         self.controls = false;
     }
+}
+
+/// Whether anything in the text may be for a terminal alone.
+fn has_controls(text: &str) -> bool {
+    // 0xC2 begins the controls beyond ASCII, among others: a needless look costs only time.
+    text.bytes().fold(false, |found, byte| {
+        found | (byte < b' ' && byte != b'\t' && byte != b'\n') | matches!(byte, 0x7f | 0xc2)
+    })
 }
 
 /// Terminal output as plain text, whole.

@@ -1,5 +1,6 @@
 //! The characters of a JSON string, decoded one by one and never refused.
 
+use alloc::string::String;
 use core::ops::ControlFlow;
 
 /// A part of a decoded string.
@@ -13,6 +14,10 @@ pub enum Piece<'a> {
 
 /// Bytes of a [`Piece::Run`] at most.
 const RUN_BYTES: usize = 4 * 1024;
+
+/// Bytes up to which [`Chars::each_piece`] joins small pieces: code has an escape in every line, and a piece costs whoever
+/// takes it more than its copy.
+const JOINED_BYTES: usize = 1024;
 
 /// Decodes what stands between the quotes of a JSON string.
 ///
@@ -58,8 +63,7 @@ impl<'a> Chars<'a> {
     pub fn next_piece(&mut self) -> Option<Piece<'a>> {
         // In bounded steps: a text full of what is no UTF-8 must not be looked at from each of its bytes to its end.
         let near = self.rest.get(..RUN_BYTES).unwrap_or(self.rest);
-        let plain = near.iter().position(|&byte| byte < 0x20 || matches!(byte, b'\\' | 0x7f));
-        let head = near.get(..plain.unwrap_or(near.len()))?;
+        let head = near.get(..plain_length(near))?;
         let run = match core::str::from_utf8(head) {
             Ok(run) => run,
             Err(error) => head.get(..error.valid_up_to()).and_then(|head| core::str::from_utf8(head).ok())?,
@@ -78,10 +82,26 @@ impl<'a> Chars<'a> {
         if super::simd::decode(self.rest, |text| take(Piece::Run(text))).is_some() {
             return;
         }
+        let mut joined = String::new();
         while let Some(piece) = self.next_piece() {
-            if take(piece).is_break() {
-                break;
+            match piece {
+                Piece::Run(run) if joined.is_empty() && run.len() >= JOINED_BYTES => {
+                    if take(piece).is_break() {
+                        return;
+                    }
+                }
+                Piece::Run(run) => joined.push_str(run),
+                Piece::Char(char) => joined.push(char),
             }
+            if joined.len() >= JOINED_BYTES {
+                if take(Piece::Run(&joined)).is_break() {
+                    return;
+                }
+                joined.clear();
+            }
+        }
+        if !joined.is_empty() {
+            let _ = take(Piece::Run(&joined));
         }
     }
 
@@ -167,6 +187,21 @@ impl Iterator for Chars<'_> {
             return Some(char::from(byte));
         }
     }
+}
+
+/// How many of the bytes stand for themselves, if they are UTF-8.
+fn plain_length(bytes: &[u8]) -> usize {
+    let special = |byte: u8| u8::from(byte < 0x20) | u8::from(byte == b'\\') | u8::from(byte == 0x7f);
+    let mut plain = 0;
+    // A block without a branch in it is looked at in one go.
+    while let Some(block) = bytes.get(plain..).and_then(|rest| rest.first_chunk::<16>()) {
+        if block.iter().fold(0, |found, &byte| found | special(byte)) != 0 {
+            break;
+        }
+        plain += block.len();
+    }
+    let rest = bytes.get(plain..).unwrap_or_default();
+    plain + rest.iter().position(|&byte| special(byte) != 0).unwrap_or(rest.len())
 }
 
 fn first(text: &str) -> (char, usize) {
