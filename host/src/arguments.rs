@@ -60,6 +60,17 @@ pub enum Command {
     Version,
 }
 
+/// What is to be done by the program that is a daemon and nothing else.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ServerCommand {
+    /// Run the daemon.
+    Serve(Serve),
+    /// Print the help.
+    Help,
+    /// Print the version.
+    Version,
+}
+
 /// How the daemon runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Serve {
@@ -128,6 +139,8 @@ pub enum Topic {
     Drift,
     /// `token`
     Token,
+    /// The program that is a daemon and nothing else.
+    Server,
 }
 
 /// A command line that makes no sense; its text is one line for the person who typed it.
@@ -146,9 +159,10 @@ impl Unclear {
 impl fmt::Display for Unclear {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { text, topic } = self;
-        match topic.word() {
-            Some(word) => write!(f, "{text} (see panewire {word} --help)"),
-            None => write!(f, "{text} (see panewire --help)"),
+        match (topic, topic.word()) {
+            (Topic::Server, _) => write!(f, "{text} (see panewire-server --help)"),
+            (_, Some(word)) => write!(f, "{text} (see panewire {word} --help)"),
+            (_, None) => write!(f, "{text} (see panewire --help)"),
         }
     }
 }
@@ -183,6 +197,25 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, U
     options(topic, arguments)
 }
 
+/// Reads a command line of the program that is a daemon and nothing else. It takes the flags of `serve`, and the word
+/// itself, so that one line in a script or a unit serves both programs.
+///
+/// # Errors
+/// [`Unclear`] for what is unknown, missing or too much.
+pub fn parse_server(arguments: impl IntoIterator<Item = OsString>) -> Result<ServerCommand, Unclear> {
+    let mut arguments: Vec<OsString> = arguments.into_iter().collect();
+    match arguments.first().and_then(|word| word.to_str()) {
+        Some("help") => return Ok(ServerCommand::Help),
+        Some("serve") => drop(arguments.remove(0)),
+        _ => {}
+    }
+    match options(Topic::Server, arguments)? {
+        Command::Serve(serve) => Ok(ServerCommand::Serve(serve)),
+        Command::Version => Ok(ServerCommand::Version),
+        _ => Ok(ServerCommand::Help),
+    }
+}
+
 fn options(topic: Topic, arguments: Vec<OsString>) -> Result<Command, Unclear> {
     read(topic, arguments).map_err(|unclear| Unclear { topic, ..unclear })
 }
@@ -208,10 +241,10 @@ fn read(topic: Topic, arguments: Vec<OsString>) -> Result<Command, Unclear> {
             }
             Long("herdr-bin") if topic != Topic::Token => serve.places.herdr_bin = Some(path(&mut parser)?),
             Long("herdr-socket") if topic != Topic::Token => serve.places.herdr_socket = Some(path(&mut parser)?),
-            Long("listen") if topic == Topic::Serve => serve.listen = listen(text(&mut parser)?)?,
-            Long("allow-host") if topic == Topic::Serve => serve.allow_hosts.push(text(&mut parser)?),
-            Long("allow-origin") if topic == Topic::Serve => serve.allow_origins.push(text(&mut parser)?),
-            Long("log") if topic == Topic::Serve => {
+            Long("listen") if topic.serves() => serve.listen = listen(text(&mut parser)?)?,
+            Long("allow-host") if topic.serves() => serve.allow_hosts.push(text(&mut parser)?),
+            Long("allow-origin") if topic.serves() => serve.allow_origins.push(text(&mut parser)?),
+            Long("log") if topic.serves() => {
                 serve.log = match text(&mut parser)?.as_str() {
                     "warn" => Level::Warn,
                     "info" => Level::Info,
@@ -219,7 +252,7 @@ fn read(topic: Topic, arguments: Vec<OsString>) -> Result<Command, Unclear> {
                     other => return Err(Unclear::new(format!("--log is warn, info or debug, not '{other}'"))),
                 };
             }
-            Long("demo") if topic == Topic::Serve => serve.demo = true,
+            Long("demo") if topic.serves() => serve.demo = true,
             Long("json") if matches!(topic, Topic::Show | Topic::Drift) => json = true,
             Long("table") if topic == Topic::Drift => table = true,
             Long("url") if topic == Topic::Tail => url = Some(text(&mut parser)?),
@@ -236,7 +269,7 @@ fn read(topic: Topic, arguments: Vec<OsString>) -> Result<Command, Unclear> {
     };
     Ok(match topic {
         Topic::Overview => Command::Help(topic),
-        Topic::Serve => Command::Serve(serve),
+        Topic::Serve | Topic::Server => Command::Serve(serve),
         Topic::Show => Command::Show { json, what: named(subject, "FILE or SESSION")?, places },
         Topic::Tail => Command::Tail { url, pane: named(subject, "PANE")?, places },
         Topic::Panes => Command::Panes(places),
@@ -278,7 +311,7 @@ impl Topic {
 
     const fn word(self) -> Option<&'static str> {
         match self {
-            Self::Overview => None,
+            Self::Overview | Self::Server => None,
             Self::Serve => Some("serve"),
             Self::Show => Some("show"),
             Self::Tail => Some("tail"),
@@ -286,6 +319,10 @@ impl Topic {
             Self::Drift => Some("drift"),
             Self::Token => Some("token"),
         }
+    }
+
+    const fn serves(self) -> bool {
+        matches!(self, Self::Serve | Self::Server)
     }
 
     /// The help.
@@ -299,6 +336,7 @@ impl Topic {
             Self::Panes => PANES,
             Self::Drift => DRIFT,
             Self::Token => TOKEN,
+            Self::Server => SERVER,
         }
     }
 }
@@ -318,11 +356,12 @@ usage:
   panewire --version
 ";
 
-const SERVE: &str = "\
-Run the daemon.
-
-usage: panewire [serve] [OPTIONS]
-
+/// The flags of a daemon, behind its first lines.
+macro_rules! serve_help {
+    ($first:literal) => {
+        concat!(
+            $first,
+            "
   --listen HOST:PORT      where to listen [127.0.0.1:8787]; port 0: any that is free
   --home DIR              the home directory whose agents are followed; CLAUDE_CONFIG_DIR does not count then
   --state-dir DIR         where the token and our own state lie [$XDG_STATE_HOME/panewire or ~/.local/state/panewire]
@@ -340,7 +379,20 @@ The environment variable PANEWIRE_TOKEN replaces the token file. SIGINT or SIGTE
 
 On Linux an entry is sent as soon as its line is written (inotify). Elsewhere, and where changes are not announced, as on a
 network mount, files are looked at every 250 ms.
-";
+"
+        )
+    };
+}
+
+const SERVE: &str = serve_help!("Run the daemon.\n\nusage: panewire [serve] [OPTIONS]\n");
+
+const SERVER: &str = serve_help!(
+    "Run the daemon on all processors, for many clients. It answers as 'panewire serve' does.
+
+usage: panewire-server [OPTIONS]
+       panewire-server --help | --version
+"
+);
 
 const SHOW: &str = "\
 Print a conversation from a file, normalised. No daemon is needed.
@@ -495,6 +547,22 @@ mod tests {
             assert!(topic.help().contains("usage: panewire "));
             assert!(OVERVIEW.contains(&format!("panewire {word}")) || word == "serve");
         }
+    }
+
+    #[test]
+    fn the_server_takes_the_flags_of_serve_and_no_command() {
+        let server = |line: &str| parse_server(line.split_whitespace().map(OsString::from));
+        let line = "--listen 9000 --demo --herdr none --state-dir /s";
+        assert_eq!(server(line), Ok(ServerCommand::Serve(serve(line))));
+        assert_eq!(server(&format!("serve {line}")), server(line));
+        assert_eq!(server(""), Ok(ServerCommand::Serve(Serve::default())));
+        assert_eq!((server("help"), server("--demo -h")), (Ok(ServerCommand::Help), Ok(ServerCommand::Help)));
+        assert_eq!(server("--version"), Ok(ServerCommand::Version));
+        let error = |line| server(line).unwrap_err().to_string();
+        assert_eq!(error("panes"), "unexpected argument \"panes\" (see panewire-server --help)");
+        assert_eq!(error("--rotate"), "invalid option '--rotate' (see panewire-server --help)");
+        let flags = |help: &'static str| help.split_once("\n\n  --listen").unwrap().1;
+        assert_eq!(flags(SERVER), flags(SERVE));
     }
 
     #[test]

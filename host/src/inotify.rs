@@ -135,6 +135,12 @@ impl Directories {
         changes
     }
 
+    /// Whether everything that happened was taken.
+    #[must_use]
+    pub fn is_silent(&self) -> bool {
+        rustix::io::ioctl_fionread(&self.inotify).is_ok_and(|bytes| bytes == 0)
+    }
+
     fn end(&self, watches: &mut BTreeMap<i32, Vec<WatchId>>, number: i32) {
         if watches.remove(&number).is_some() {
             // It fails where the system has ended the watch itself.
@@ -178,7 +184,9 @@ mod tests {
         let mut file = fs::File::create(path("a")).unwrap();
         file.write_all(b"1").unwrap();
         file.write_all(b"2").unwrap();
+        assert!(!directories.is_silent());
         assert_eq!(directories.changes(), [hint(id, "a")], "equal ones in a row are one");
+        assert!(directories.is_silent());
         fs::write(path("b"), b"x").unwrap();
         fs::rename(path("b"), path("a")).unwrap();
         assert_eq!(directories.changes(), [hint(id, "b"), hint(id, "a")]);

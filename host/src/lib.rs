@@ -1,9 +1,12 @@
 //! What the runtimes of Panewire share and no executor is needed for.
 //!
 //! A runtime is thin: it owns sockets, timers and threads. Everything that two of them would write twice lives here and
-//! blocks at most as long as its caller allowed: the performers of [`Op`](panewire_core::io::Op)s ([`performer`]), the
-//! WebSocket engine ([`websocket`]), the command line ([`arguments`]), the token, the lock and the surroundings of the
-//! process. It knows no rule of the protocol: those are in [`panewire_core`].
+//! blocks at most as long as its caller allowed: the [`Driver`] that owns the core, the performers of
+//! [`Op`](panewire_core::io::Op)s ([`performer`]), what happens on a connection ([`http`], [`connection`], [`websocket`]),
+//! the command line ([`arguments`]), the token, the lock and the surroundings of the process. It knows no rule of the
+//! protocol: those are in [`panewire_core`].
+//!
+//! What a runtime does with it is in `docs/writing-a-runtime.md`.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
@@ -11,15 +14,27 @@ pub mod answer;
 pub mod arguments;
 pub mod blocking;
 pub mod clock;
+pub mod connection;
+pub mod door;
+pub mod driver;
+mod exchange;
 pub mod files;
+mod greeting;
+pub mod http;
+pub mod inbox;
 #[cfg(all(feature = "inotify", target_os = "linux"))]
 pub mod inotify;
 pub mod limit;
+pub mod listing;
 pub mod lock;
 pub mod log;
+mod ops;
 pub mod performer;
 pub mod pool;
+pub mod problem;
 pub mod process;
+pub mod signal;
+pub mod startup;
 pub mod surroundings;
 pub mod token;
 pub mod unix;
@@ -27,8 +42,14 @@ pub mod websocket;
 
 pub use answer::Answer;
 pub use clock::Clock;
+pub use door::Door;
+pub use driver::{Alarm, Driver};
+pub use exchange::Carrier;
+pub use inbox::Inbox;
 pub use limit::{Cancel, Limit};
 pub use log::Log;
 pub use performer::Performer;
 pub use pool::Pool;
+pub use problem::Problem;
+pub use startup::Startup;
 pub use websocket::WebSocket;

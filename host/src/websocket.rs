@@ -40,6 +40,8 @@ pub struct WebSocket {
     queue: VecDeque<Queued>,
     /// Bytes of the first frame in the queue that have left.
     sent: usize,
+    /// What the client sends can no longer be understood.
+    faulted: bool,
     ending: Ending,
 }
 
@@ -52,7 +54,7 @@ pub enum Received {
     Binary(Bytes),
     /// The answer to a ping.
     Pong,
-    /// Something that is no message. Nothing more will be received.
+    /// Something that is no message. Nothing more will be received; [`close`](WebSocket::close) with what fits.
     Fault(Fault),
     /// The client closed, or answered our close. Nothing more will be received.
     Closed,
@@ -100,6 +102,7 @@ impl WebSocket {
             context: WebSocketContext::new(Role::Server, Some(config)),
             queue: VecDeque::new(),
             sent: 0,
+            faulted: false,
             ending: Ending::Open,
         }
     }
@@ -109,7 +112,7 @@ impl WebSocket {
     /// After our own close frame, messages that were on their way are dropped.
     pub fn receive(&mut self, input: &mut &[u8]) -> Option<Received> {
         loop {
-            if matches!(self.ending, Ending::Discard | Ending::Done) {
+            if self.faulted || self.ending == Ending::Done {
                 *input = &[];
                 return None;
             }
@@ -125,11 +128,12 @@ impl WebSocket {
                 Err(Error::Io(error)) if error.kind() == io::ErrorKind::WouldBlock => return None,
                 Err(Error::ConnectionClosed | Error::AlreadyClosed) => return Some(self.peer_closed()),
                 Err(error) => {
-                    let was_open = self.ending == Ending::Open;
-                    self.ending = Ending::Discard;
-                    if was_open {
+                    self.faulted = true;
+                    if self.ending == Ending::Open {
+                        // The close frame comes from the core, which has to hear of it first.
                         return Some(Received::Fault(fault(&error)));
                     }
+                    self.ending = Ending::Discard;
                 }
             }
         }
@@ -156,7 +160,7 @@ impl WebSocket {
         // Writing into memory does not fail; a context that the client has closed refuses, and its reply is queued.
         let _ = self.context.close(&mut Memory { input: &mut &[][..], queue: &mut self.queue }, Some(frame));
         if self.ending == Ending::Open {
-            self.ending = Ending::AwaitPeer;
+            self.ending = if self.faulted { Ending::Discard } else { Ending::AwaitPeer };
         }
     }
 

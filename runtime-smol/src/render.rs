@@ -6,6 +6,7 @@ use std::io::{self, IsTerminal as _, Write};
 
 use panewire_core::entry::{Body, Entry, Role, ToolCall, ToolResult};
 use panewire_core::ids::Seq;
+use panewire_host::listing::one_line;
 use serde::Deserialize;
 
 /// An entry as it is shown: borrowed from one of ours, or read from a frame.
@@ -260,11 +261,6 @@ fn clock(ts: &str) -> String {
 /// A terminal obeys control characters, and a conversation quotes what others wrote.
 fn harmless(line: &str) -> String {
     line.chars().map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c }).collect()
-}
-
-/// The text on one line, and without anything that a terminal obeys.
-pub(crate) fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::fs;
-use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
 
@@ -41,25 +40,6 @@ fn a_conversation_is_printed_and_one_that_is_none_is_named() {
         path(".claude")
     );
     assert_eq!(panewire(home.path(), &["show", "7d2c"]), failure(&said));
-}
-
-#[test]
-fn a_daemon_that_cannot_start_says_which_flag_helps() {
-    let home = tempfile::tempdir().unwrap();
-    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = taken.local_addr().unwrap().to_string();
-    let (code, out, err) = panewire(home.path(), &["--listen", &address]);
-    assert_eq!((code, &*out), (Some(1), ""));
-    assert!(err.starts_with(&format!("panewire: cannot listen on {address}: ")), "{err}");
-    assert!(err.ends_with("; --listen HOST:PORT names another place\n"), "{err}");
-
-    let file = home.path().join("file");
-    fs::write(&file, "").unwrap();
-    let state_dir = file.join("state");
-    let (code, out, err) = panewire(home.path(), &["--state-dir", state_dir.to_str().unwrap()]);
-    assert_eq!((code, &*out), (Some(1), ""));
-    assert!(err.starts_with(&format!("panewire: cannot use the state directory {}: ", state_dir.display())), "{err}");
-    assert!(err.ends_with("; --state-dir DIR names another\n"), "{err}");
 }
 
 #[test]

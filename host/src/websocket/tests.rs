@@ -226,6 +226,7 @@ fn every_fault_has_its_kind_and_its_close_frame_still_leaves() {
         let mut socket = WebSocket::server();
         assert_eq!(receive(&mut socket, &bytes), [Received::Fault(fault)], "{name}");
         assert_eq!(receive(&mut socket, &masked(0x81, b"more")), [], "{name}");
+        assert_eq!(socket.ending(), Ending::Open, "{name}: the close frame is still to come");
         socket.close(code, "");
         assert_eq!(take(&mut socket, usize::MAX, 8), (close_frame(code.get(), ""), 0), "{name}");
         assert_eq!(socket.ending(), Ending::Discard, "{name}");

@@ -9,11 +9,12 @@ use panewire_core::agent::claude::layout::projects_root;
 use panewire_core::agent::claude::{Became, ClaudeReader, Table};
 use panewire_core::agent::drift::Drift;
 use panewire_core::agent::{Line, Reader as _};
+use panewire_host::Problem;
 use panewire_host::arguments::Places;
+use panewire_host::problem::quiet;
 use panewire_host::surroundings::Surroundings;
 
 use super::show::{each_line, selection};
-use crate::{Problem, quiet};
 
 /// Directories inside each other that are searched.
 const MAX_DEPTH: usize = 16;

@@ -14,11 +14,11 @@ use panewire_core::mobile::frames;
 use panewire_core::source::lines::LineSplitter;
 use panewire_core::source::records;
 use panewire_host::arguments::Places;
-use panewire_host::blocking;
+use panewire_host::problem::quiet;
 use panewire_host::surroundings::Surroundings;
+use panewire_host::{Problem, blocking};
 
 use crate::render::{Renderer, View};
-use crate::{Problem, quiet};
 
 /// Prints the conversation of a file or of a session.
 pub(crate) fn run(json: bool, what: &str, places: &Places) -> Result<(), Problem> {

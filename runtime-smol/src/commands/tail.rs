@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use panewire_core::limits::PING_EVERY;
 use panewire_host::arguments::{DEFAULT_LISTEN, Places};
+use panewire_host::problem::quiet;
 use panewire_host::surroundings::Surroundings;
-use panewire_host::{lock, token};
+use panewire_host::{Problem, lock, token};
 use serde::Deserialize;
 use tungstenite::http::Uri;
 use tungstenite::protocol::CloseFrame;
@@ -15,7 +16,6 @@ use tungstenite::protocol::frame::coding::CloseCode;
 use tungstenite::{ClientRequestBuilder, Error, HandshakeError, Message, WebSocket};
 
 use crate::render::{Renderer, View};
-use crate::{Problem, quiet};
 
 /// A daemon that sends not even a ping for this long is gone.
 const SILENCE: Duration = PING_EVERY.saturating_mul(3);

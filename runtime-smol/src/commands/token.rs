@@ -3,10 +3,9 @@
 use std::io::{self, Write as _};
 
 use panewire_host::arguments::Places;
+use panewire_host::problem::print;
 use panewire_host::surroundings::Surroundings;
-use panewire_host::{lock, token};
-
-use crate::{Problem, print};
+use panewire_host::{Problem, lock, token};
 
 /// Prints the token that is in force, or a new one.
 pub(crate) fn run(rotate: bool, places: &Places) -> Result<(), Problem> {

@@ -1,65 +1,70 @@
-//! Takes connections.
+//! Takes connections, and serves each: HTTP by hyper until a request becomes a WebSocket.
 
-use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::convert::Infallible;
+use std::net::{TcpListener, TcpStream};
 use std::rc::Rc;
-use std::time::Duration;
 
 use async_executor::LocalExecutor;
 use async_io::{Async, Timer};
-use panewire_core::io::Level;
-use panewire_host::Log;
-use rustix::net::sockopt::set_socket_send_buffer_size;
+use hyper::service::service_fn;
+use panewire_host::{Door, Inbox, Log, Problem, http};
+use smol_hyper::rt::{FuturesIo, SmolTimer};
 
-use super::driver::Driver;
-use super::http;
-
-/// Bytes that the kernel holds for a client. By default it grows to 4 MB for one that never reads.
-const SEND_BUFFER_BYTES: usize = 128 * 1024;
-
-/// Pause after the system refused a connection, for want of descriptors or memory.
-const PAUSE: Duration = Duration::from_millis(100);
+use super::socket;
 
 /// An address that is listened on.
 #[derive(Debug)]
 pub(crate) struct Listener {
     socket: Async<TcpListener>,
-    address: SocketAddr,
+    door: Rc<Door>,
 }
 
 impl Listener {
-    pub(crate) fn bind(address: &str) -> io::Result<Self> {
-        let socket = TcpListener::bind(address)?;
-        let address = socket.local_addr()?;
-        Ok(Self { socket: Async::new(socket)?, address })
-    }
-
-    /// Where it listens; the port is the one that was chosen.
-    pub(crate) const fn address(&self) -> SocketAddr {
-        self.address
+    pub(crate) fn new(socket: TcpListener, log: Log) -> Result<Self, Problem> {
+        let socket = Async::new_nonblocking(socket)
+            .map_err(|error| Problem::new(format_args!("cannot wait for connections: {error}")))?;
+        Ok(Self { socket, door: Rc::new(Door::new(log)) })
     }
 
     /// Serves every connection, for ever.
-    pub(crate) async fn accept(self, driver: Rc<Driver>, executor: &'static LocalExecutor<'static>, log: Log) {
+    pub(crate) async fn accept(self, inbox: Inbox, executor: &'static LocalExecutor<'static>) {
         loop {
             match self.socket.accept().await {
                 Ok((stream, _)) => {
-                    if prepare(stream.get_ref()).is_ok() {
-                        executor.spawn(http::serve(stream, Rc::clone(&driver), executor)).detach();
+                    if let Some(seat) = self.door.admit(stream.get_ref()) {
+                        let inbox = inbox.clone();
+                        executor
+                            .spawn(async move {
+                                serve(stream, inbox, executor).await;
+                                drop(seat);
+                            })
+                            .detach();
                     }
                 }
-                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
                 Err(error) => {
-                    log.write(Level::Warn, &format!("a connection was not accepted: {error}"));
-                    Timer::after(PAUSE).await;
+                    if let Some(pause) = self.door.refused(&error) {
+                        Timer::after(pause).await;
+                    }
                 }
             }
         }
     }
 }
 
-fn prepare(stream: &TcpStream) -> io::Result<()> {
-    stream.set_nodelay(true)?;
-    set_socket_send_buffer_size(stream, SEND_BUFFER_BYTES)?;
-    Ok(())
+/// Serves one connection until it ends, or until a request becomes a WebSocket.
+async fn serve(stream: Async<TcpStream>, inbox: Inbox, executor: &'static LocalExecutor<'static>) {
+    let service = service_fn(move |request| {
+        let inbox = inbox.clone();
+        async move {
+            let (response, upgrade) = http::answer(request, inbox).await;
+            if let Some(upgrade) = upgrade {
+                executor.spawn(socket::run(upgrade)).detach();
+            }
+            Ok::<_, Infallible>(response)
+        }
+    });
+    let connection =
+        http::connection(SmolTimer::new()).serve_connection(FuturesIo::new(stream), service).with_upgrades();
+    // A client that breaks off or talks nonsense is an everyday event; hyper has told it what was wrong.
+    let _ = connection.await;
 }

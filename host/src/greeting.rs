@@ -1,30 +1,39 @@
 //! What a person reads on standard error when the daemon has started: the panes found, and how to follow one.
 
-use std::env;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
-use std::rc::Rc;
 use std::time::SystemTime;
 
-use panewire_core::io::{Level, Request};
-use panewire_host::arguments::Serve;
-use panewire_host::{Log, token};
+use hyper::Request;
+use hyper::header::{AUTHORIZATION, HOST};
+use panewire_core::io::Level;
 
-use super::driver::Driver;
-use super::http;
+use crate::arguments::Serve;
+use crate::inbox::Inbox;
 use crate::listing::{Listing, shell_word};
+use crate::{Log, http, token};
 
 /// Panes that are named; `panewire panes` names all.
 const NAMED: usize = 5;
 
+/// What is needed to say it.
+#[derive(Debug)]
+pub(crate) struct Greeting {
+    pub(crate) secret: String,
+    pub(crate) log: Log,
+    pub(crate) serve: Serve,
+    /// The program that follows a pane.
+    pub(crate) follow: String,
+}
+
 /// Asks the daemon's own core, as a client would.
-pub(crate) async fn greet(driver: Rc<Driver>, secret: String, log: Log, serve: Serve) {
-    let carrier = {
-        let authorization = format!("Bearer {secret}");
-        let headers: [(&str, &[u8]); 2] = [("host", b"localhost"), ("authorization", authorization.as_bytes())];
-        driver.request(Request { method: "GET", target: "/panes", headers: &headers, upgrade: false })
+pub(crate) async fn greet(inbox: Inbox, greeting: Greeting) {
+    let Greeting { secret, log, serve, follow } = greeting;
+    let request = Request::get("/panes").header(HOST, "localhost").header(AUTHORIZATION, format!("Bearer {secret}"));
+    let Ok(request) = request.body(()) else {
+        return;
     };
-    let Some(body) = http::whole_body(carrier).await else {
+    let Some(body) = http::whole_body(inbox.request(request.into_parts().0, false)).await else {
         return;
     };
     let Ok(listing) = serde_json::from_slice::<Listing>(&body) else {
@@ -34,9 +43,8 @@ pub(crate) async fn greet(driver: Rc<Driver>, secret: String, log: Log, serve: S
         log.write(Level::Warn, &warning);
     }
     if serve.log >= Level::Info {
-        let program = env::args().next().unwrap_or_else(|| "panewire".to_owned());
         let state_dir = serve.places.state_dir.as_ref().map(|path| path.to_string_lossy().into_owned());
-        let mut text = text(&listing, &program, state_dir.as_deref(), SystemTime::now());
+        let mut text = text(&listing, &follow, state_dir.as_deref(), SystemTime::now());
         if token::from_environment().is_ok_and(|token| token.is_some()) {
             let _ = writeln!(text, "Every client needs the token that {} holds here.", token::VARIABLE);
         }

@@ -1,6 +1,5 @@
 //! Performs the core's operations: in place what can be done at once, on the thread pool what may block.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,7 +7,9 @@ use std::task::{Context, Waker};
 
 use panewire_core::ids::{Handle, OpId};
 use panewire_core::io::Op;
-use panewire_host::{Answer, Cancel, Limit, Performer, Pool};
+
+use crate::signal::listen;
+use crate::{Answer, Cancel, Limit, Performer, Pool};
 
 /// Operations that only read: as many at once as keep a disk busy.
 const READING: usize = 4;
@@ -25,7 +26,7 @@ pub(crate) struct Ops {
     performer: Performer,
     pool: Pool,
     arrivals: Arc<Arrivals>,
-    state: RefCell<State>,
+    state: State,
 }
 
 #[derive(Debug)]
@@ -65,9 +66,9 @@ impl Ops {
     }
 
     /// Performs an operation, or lets it be performed. Its answer comes out of [`next_answer`](Self::next_answer).
-    pub(crate) fn start(&self, id: OpId, op: Op) {
+    pub(crate) fn start(&mut self, id: OpId, op: Op) {
         let cancel = Cancel::default();
-        let mut state = self.state.borrow_mut();
+        let state = &mut self.state;
         state.wanted.insert(id, cancel.clone());
         let handle = read_handle(&op);
         if let Some(handle) = handle {
@@ -81,20 +82,20 @@ impl Ops {
         if let Some(waiting) = state.lanes.get_mut(lane).map(|lane| &mut lane.waiting) {
             waiting.push_back((id, op, Limit::begin(cancel)));
         }
-        self.run(&mut state, lane);
+        self.run(lane);
     }
 
     /// Nobody waits for this operation any more.
-    pub(crate) fn cancel(&self, id: OpId) {
-        if let Some(cancel) = self.state.borrow_mut().wanted.remove(&id) {
+    pub(crate) fn cancel(&mut self, id: OpId) {
+        if let Some(cancel) = self.state.wanted.remove(&id) {
             cancel.cancel();
         }
     }
 
     /// Nobody waits for anything any more: programs that were started are ended, and nothing that waits is begun, except
     /// what writes our own state.
-    pub(crate) fn abandon(&self) {
-        let mut state = self.state.borrow_mut();
+    pub(crate) fn abandon(&mut self) {
+        let state = &mut self.state;
         let [_, writing, _] = &state.lanes;
         let kept: BTreeSet<OpId> = writing.waiting.iter().map(|(id, ..)| *id).collect();
         state.wanted.retain(|id, cancel| {
@@ -108,38 +109,30 @@ impl Ops {
 
     /// Whether the pool still writes our own state, or waits for others.
     pub(crate) fn is_at_work(&self) -> bool {
-        let state = self.state.borrow();
-        let [_, writing, asking] = &state.lanes;
+        let [_, writing, asking] = &self.state.lanes;
         writing.room < WRITING || !writing.waiting.is_empty() || asking.room < ASKING
     }
 
-    /// Takes what the pool has done, and asks to be woken when it has done more. Says whether there was anything.
-    pub(crate) fn collect(&self, cx: &Context<'_>) -> bool {
-        let arrived = self.arrivals.take(cx);
-        if arrived.is_empty() {
-            return false;
-        }
-        let mut state = self.state.borrow_mut();
-        for Arrival { lane, id, handle, answer } in arrived {
-            if let Some(lane) = state.lanes.get_mut(lane) {
+    /// Takes what the pool has done, and asks to be woken when it has done more.
+    pub(crate) fn collect(&mut self, cx: &Context<'_>) {
+        for Arrival { lane, id, handle, answer } in self.arrivals.take(cx) {
+            if let Some(lane) = self.state.lanes.get_mut(lane) {
                 lane.room += 1;
             }
-            state.settle(id, handle, answer);
-            self.run(&mut state, lane);
+            self.state.settle(id, handle, answer);
+            self.run(lane);
         }
-        true
     }
 
     /// Whether there is an answer.
     pub(crate) fn is_ready(&self) -> bool {
-        !self.state.borrow().ready.is_empty()
+        !self.state.ready.is_empty()
     }
 
     /// The next answer that the core waits for.
-    pub(crate) fn next_answer(&self) -> Option<(OpId, Answer)> {
-        let mut state = self.state.borrow_mut();
-        while let Some((id, answer)) = state.ready.pop_front() {
-            if state.wanted.remove(&id).is_some() {
+    pub(crate) fn next_answer(&mut self) -> Option<(OpId, Answer)> {
+        while let Some((id, answer)) = self.state.ready.pop_front() {
+            if self.state.wanted.remove(&id).is_some() {
                 return Some((id, answer));
             }
             // Nobody else knows of a file that was opened for nobody.
@@ -154,7 +147,8 @@ impl Ops {
     }
 
     /// Starts what a lane has room for.
-    fn run(&self, state: &mut State, index: usize) {
+    fn run(&mut self, index: usize) {
+        let state = &mut self.state;
         while let Some(lane) = state.lanes.get_mut(index).filter(|lane| lane.room > 0) {
             let Some((id, op, limit)) = lane.waiting.pop_front() else {
                 return;
@@ -210,19 +204,19 @@ impl Default for State {
 
 impl Arrivals {
     fn push(&self, arrival: Arrival) {
-        let (arrived, waker) = &mut *self.inner();
-        arrived.push(arrival);
-        if let Some(waker) = waker.take() {
+        let waker = {
+            let (arrived, waker) = &mut *self.inner();
+            arrived.push(arrival);
+            waker.take()
+        };
+        if let Some(waker) = waker {
             waker.wake();
         }
     }
 
     fn take(&self, cx: &Context<'_>) -> Vec<Arrival> {
         let (arrived, waker) = &mut *self.inner();
-        match waker {
-            Some(waker) => waker.clone_from(cx.waker()),
-            None => *waker = Some(cx.waker().clone()),
-        }
+        listen(waker, cx);
         mem::take(arrived)
     }
 
@@ -257,14 +251,14 @@ mod tests {
 
     use super::*;
 
-    fn next(ops: &Ops) -> (OpId, Answer) {
+    fn next(ops: &mut Ops) -> (OpId, Answer) {
         block_on(poll_fn(|cx| {
             ops.collect(cx);
             ops.next_answer().map_or(Poll::Pending, Poll::Ready)
         }))
     }
 
-    fn opened(ops: &Ops, path: &str) -> Handle {
+    fn opened(ops: &mut Ops, path: &str) -> Handle {
         ops.start(OpId(0), Op::Open { path: path.into(), under: None });
         match next(ops) {
             (OpId(0), Answer::Opened { handle, .. }) => handle,
@@ -285,38 +279,38 @@ mod tests {
     fn reads_of_one_file_are_answered_in_the_order_they_were_asked() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), vec![b'x'; 3 * MAX_READ_BYTES]).unwrap();
-        let ops = Ops::default();
-        let handle = opened(&ops, file.path().to_str().unwrap());
+        let mut ops = Ops::default();
+        let handle = opened(&mut ops, file.path().to_str().unwrap());
         // Long ones go to the pool, short ones are answered in place where the system can: the order stays.
         for id in 1..=50 {
             let len = if id % 3 == 0 { 10 } else { MAX_READ_BYTES };
             ops.start(OpId(id), read(handle, id, len));
         }
-        let ids: Vec<u64> = (1..=50).map(|_| next(&ops).0.0).collect();
+        let ids: Vec<u64> = (1..=50).map(|_| next(&mut ops).0.0).collect();
         assert_eq!(ids, (1..=50).collect::<Vec<_>>());
-        assert!(ops.state.borrow().reads.is_empty());
+        assert!(ops.state.reads.is_empty());
     }
 
     #[test]
     fn a_cancelled_read_holds_nobody_and_is_not_answered() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), vec![b'x'; MAX_READ_BYTES]).unwrap();
-        let ops = Ops::default();
-        let handle = opened(&ops, file.path().to_str().unwrap());
+        let mut ops = Ops::default();
+        let handle = opened(&mut ops, file.path().to_str().unwrap());
         for id in 1..=20 {
             ops.start(OpId(id), read(handle, 0, MAX_READ_BYTES));
         }
         for id in (2..=20).step_by(2) {
             ops.cancel(OpId(id));
         }
-        let ids: Vec<u64> = (1..=10).map(|_| next(&ops).0.0).collect();
+        let ids: Vec<u64> = (1..=10).map(|_| next(&mut ops).0.0).collect();
         assert_eq!(ids, (1..=19).step_by(2).collect::<Vec<_>>());
     }
 
     #[test]
     fn a_file_that_was_opened_for_nobody_is_closed() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let ops = Ops::default();
+        let mut ops = Ops::default();
         ops.start(OpId(1), Op::Open { path: file.path().to_str().unwrap().into(), under: None });
         ops.cancel(OpId(1));
         block_on(poll_fn(|cx| {
@@ -325,18 +319,18 @@ mod tests {
         }));
         assert!(ops.next_answer().is_none());
         ops.start(OpId(2), read(Handle(1), 0, 1));
-        assert!(matches!(next(&ops), (OpId(2), Answer::Failed(..))));
+        assert!(matches!(next(&mut ops), (OpId(2), Answer::Failed(..))));
     }
 
     #[test]
     fn those_who_wait_for_others_do_not_hold_those_who_read() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let ops = Ops::default();
+        let mut ops = Ops::default();
         for id in 1..=40 {
             ops.start(OpId(id), run("sleep 60"));
         }
         ops.start(OpId(100), Op::List { path: file.path().parent().unwrap().to_str().unwrap().into(), max_names: 1 });
-        assert_eq!(next(&ops).0, OpId(100));
+        assert_eq!(next(&mut ops).0, OpId(100));
         for id in 1..=40 {
             ops.cancel(OpId(id));
         }
@@ -346,14 +340,14 @@ mod tests {
     fn appends_stay_in_order() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("log").to_str().unwrap().to_owned();
-        let ops = Ops::default();
+        let mut ops = Ops::default();
         let mut expected = Vec::new();
         for id in 1..=50_u8 {
             ops.start(OpId(id.into()), Op::Append { path: path.clone(), bytes: vec![id].into() });
             expected.push(id);
         }
         for _ in 1..=50 {
-            assert!(matches!(next(&ops).1, Answer::Done));
+            assert!(matches!(next(&mut ops).1, Answer::Done));
         }
         assert_eq!(std::fs::read(path).unwrap(), expected);
     }
@@ -362,7 +356,7 @@ mod tests {
     fn what_waits_to_be_written_is_written_though_all_else_is_abandoned() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("log").to_str().unwrap().to_owned();
-        let ops = Ops::default();
+        let mut ops = Ops::default();
         for id in 1..=20_u8 {
             ops.start(OpId(id.into()), Op::Append { path: path.clone(), bytes: vec![id].into() });
         }

@@ -5,8 +5,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::Deserialize;
 
-use crate::render::one_line;
-
 /// Characters of a pane's title that are shown.
 const TITLE_CHARS: usize = 60;
 
@@ -15,9 +13,9 @@ const HERDR_ADVICE: &str = "; --herdr-bin PATH or --herdr-socket PATH say where 
 
 /// The answer to `GET /panes`.
 #[derive(Debug, Default, Deserialize)]
-pub(crate) struct Listing {
+pub struct Listing {
     /// herdr's panes, then the newest sessions.
-    pub(crate) panes: Vec<Row>,
+    pub panes: Vec<Row>,
     /// What could not be looked at.
     #[serde(default)]
     notes: Vec<String>,
@@ -25,8 +23,9 @@ pub(crate) struct Listing {
 
 /// One pane.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Row {
-    pub(crate) pane: String,
+pub struct Row {
+    /// Its name, as clients give it.
+    pub pane: String,
     agent_kind: String,
     #[serde(default)]
     status: Option<String>,
@@ -44,7 +43,8 @@ pub(crate) struct Row {
 
 impl Row {
     /// `claude:7d2c  claude, idle, 3 min ago, 1.2 MB, /home/u/x: what it is about`
-    pub(crate) fn line(&self, now: SystemTime) -> String {
+    #[must_use]
+    pub fn line(&self, now: SystemTime) -> String {
         let facts = [
             Some(self.agent_kind.clone()),
             self.status.clone(),
@@ -60,7 +60,7 @@ impl Row {
 
 impl Listing {
     /// What could not be looked at, and what can be done about it.
-    pub(crate) fn warnings(&self) -> impl Iterator<Item = String> {
+    pub fn warnings(&self) -> impl Iterator<Item = String> {
         self.notes.iter().map(|note| {
             let advice = if note.starts_with("herdr ") { HERDR_ADVICE } else { "" };
             format!("{note}{advice}")
@@ -68,7 +68,10 @@ impl Listing {
     }
 
     /// Writes every pane and its file.
-    pub(crate) fn write(&self, out: &mut impl Write, now: SystemTime) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write(&self, out: &mut impl Write, now: SystemTime) -> io::Result<()> {
         for row in &self.panes {
             writeln!(out, "{}", row.line(now))?;
             if let Some(file) = &row.file {
@@ -80,13 +83,20 @@ impl Listing {
 }
 
 /// A word that a shell takes as it is, or one in quotes.
-pub(crate) fn shell_word(text: &str) -> String {
+#[must_use]
+pub fn shell_word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@%+=,".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
         text.to_owned()
     } else {
         format!("'{}'", text.replace('\'', r"'\''"))
     }
+}
+
+/// A text without line breaks, and without anything that a terminal obeys.
+#[must_use]
+pub fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// A title as long as a line of a terminal can bear.

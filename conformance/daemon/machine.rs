@@ -1,8 +1,6 @@
 //! A real daemon on a machine of its own: a home, a state directory, a fake herdr, and clients over real sockets.
 //!
 //! Nothing sleeps: a test waits on a socket or a process, and [`BOUND`] only says when to give up.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
-#![allow(dead_code, reason = "each test file uses its part")]
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -17,10 +15,24 @@ use panewire_conformance::herdr::Desk;
 use panewire_conformance::sim::client::Received;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
+use tungstenite::protocol::Role;
 use tungstenite::{Message, WebSocket};
+
+use crate::PROGRAM;
 
 /// How long a test waits for something that should come at once or with the next poll.
 pub(crate) const BOUND: Duration = Duration::from_secs(20);
+
+/// The daemon that is tested. Each runtime names its own as `PROGRAM`.
+#[derive(Debug)]
+pub(crate) struct Program {
+    /// How it calls itself.
+    pub(crate) name: &'static str,
+    /// Where it was built.
+    pub(crate) path: &'static str,
+    /// The example that is built beside it and answers as herdr.
+    pub(crate) fake_herdr: &'static str,
+}
 
 /// Everything a daemon finds around it.
 #[derive(Debug)]
@@ -46,8 +58,8 @@ impl Machine {
         let directory = tempfile::tempdir().unwrap();
         fs::create_dir(directory.path().join("home")).unwrap();
         fs::create_dir(directory.path().join("herdr")).unwrap();
-        let executable = Path::new(env!("CARGO_BIN_EXE_panewire")).with_file_name("examples").join("fake-herdr");
-        assert!(executable.exists(), "{} is not there: run `cargo test -p panewire`", executable.display());
+        let executable = Path::new(PROGRAM.path).with_file_name("examples").join(PROGRAM.fake_herdr);
+        assert!(executable.exists(), "{} is not there: run `cargo test -p {}`", executable.display(), PROGRAM.name);
         let (herdr_program, desk) = fake_herdr::install(&directory.path().join("herdr"), &executable, desk).unwrap();
         Self { directory, desk, herdr_program, herdr: None }
     }
@@ -71,8 +83,8 @@ impl Machine {
     }
 
     /// The program, in an environment in which nothing of this machine's own is left.
-    pub(crate) fn panewire(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_panewire"));
+    pub(crate) fn program(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(PROGRAM.path);
         command.env_clear().env("HOME", self.path("home")).stdin(Stdio::null()).args(arguments);
         command
     }
@@ -92,7 +104,7 @@ impl Machine {
 
     /// Runs the program to its end.
     pub(crate) fn run(&self, arguments: &[&str]) -> Output {
-        self.panewire(arguments).output().unwrap()
+        self.program(arguments).output().unwrap()
     }
 
     /// Starts a daemon.
@@ -104,7 +116,7 @@ impl Machine {
     pub(crate) fn start_with(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Daemon {
         let stderr = fs::File::create(self.path("stderr")).unwrap();
         let mut child = self
-            .panewire(&["serve", "--listen", "127.0.0.1:0"])
+            .program(&["serve", "--listen", "127.0.0.1:0"])
             .args(self.options())
             .args(arguments)
             .envs(variables.iter().copied())
@@ -206,6 +218,11 @@ impl Drop for Daemon {
 pub(crate) struct Socket(pub(crate) WebSocket<TcpStream>);
 
 impl Socket {
+    /// One whose upgrade was answered already.
+    pub(crate) fn upgraded(stream: TcpStream) -> Self {
+        Self(WebSocket::from_raw_socket(stream, Role::Client, None))
+    }
+
     /// The next frame.
     pub(crate) fn next(&mut self) -> Received {
         loop {
