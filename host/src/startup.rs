@@ -32,6 +32,7 @@ pub struct Startup {
     /// Where the token comes from, as the first line says it.
     origin: String,
     config: Config,
+    performer: Performer,
     serve: Serve,
 }
 
@@ -64,7 +65,8 @@ impl Startup {
         }
         raise_descriptor_limit();
         let config = surroundings.config(serve, &secret)?;
-        Ok(Self { log, lock, listener, url: url(address), secret, origin, config, serve: serve.clone() })
+        let (performer, serve) = (Performer::new(), serve.clone());
+        Ok(Self { log, lock, listener, url: url(address), secret, origin, config, performer, serve })
     }
 
     /// The address, for the runtime: it does not block.
@@ -75,24 +77,24 @@ impl Startup {
         self.listener.try_clone().map_err(|error| Problem::new(format_args!("cannot use the listener: {error}")))
     }
 
-    /// Begins to watch directories with this performer, if the system has room for it. Whoever waits for
-    /// [`descriptor`](crate::inotify::Directories::descriptor) brings [hints](Inbox::hints).
+    /// Lets the [driver](Self::driver) watch directories, if the system has room for it. Whoever waits for the
+    /// [descriptor](crate::inotify::Directories::descriptor) brings it [hints](Inbox::hints).
     #[cfg(all(feature = "inotify", target_os = "linux"))]
-    pub fn watch(&self, performer: &mut Performer) -> Option<std::sync::Arc<crate::inotify::Directories>> {
+    pub fn watch(&mut self) -> Option<std::sync::Arc<crate::inotify::Directories>> {
         let directories = crate::inotify::Directories::begin()
             .inspect_err(|error| {
                 self.log.write(Level::Info, &format!("files are looked at by the clock alone: {error}"));
             })
             .ok()
             .map(std::sync::Arc::new)?;
-        performer.watch_with(std::sync::Arc::clone(&directories));
+        self.performer.watch_with(std::sync::Arc::clone(&directories));
         Some(directories)
     }
 
     /// The core with everything around it.
     #[must_use]
-    pub fn driver(&self, performer: Performer) -> Driver {
-        Driver::new(Bridge::new(self.config.clone()), performer, self.log)
+    pub fn driver(&self) -> Driver {
+        Driver::new(Bridge::new(self.config.clone()), self.performer.clone(), self.log)
     }
 
     /// Says where it listens: in one line on standard output, for scripts and for people, and in the state directory,

@@ -14,7 +14,7 @@ use async_signal::{Signal, Signals};
 use futures_lite::{FutureExt as _, StreamExt as _, future};
 use panewire_host::arguments::Serve;
 use panewire_host::startup::SHUTDOWN_WITHIN;
-use panewire_host::{Inbox, Performer, Problem, Startup};
+use panewire_host::{Inbox, Problem, Startup};
 
 use self::alarm::Deadline;
 use self::listener::Listener;
@@ -25,10 +25,9 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
     let mut startup = Startup::begin(serve, PROGRAM)?;
     // It lives as long as the process, and tasks that outlive `main` are of no use to anybody.
     let executor: &'static LocalExecutor<'static> = Box::leak(Box::new(LocalExecutor::new()));
-    let mut performer = Performer::new();
     #[cfg(all(feature = "inotify", target_os = "linux"))]
-    let directories = startup.watch(&mut performer);
-    let driver = startup.driver(performer);
+    let directories = startup.watch();
+    let driver = startup.driver();
     let inbox = driver.inbox();
     #[cfg(all(feature = "inotify", target_os = "linux"))]
     if let Some(directories) = directories {

@@ -10,7 +10,7 @@ use std::io;
 
 use panewire_host::arguments::Serve;
 use panewire_host::startup::SHUTDOWN_WITHIN;
-use panewire_host::{Inbox, Performer, Problem, Startup};
+use panewire_host::{Inbox, Problem, Startup};
 use tokio::runtime::Builder;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
@@ -38,10 +38,9 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
 
 /// Serves until a signal comes, lets the core close every socket, and gives them time; a second signal ends that.
 async fn until_signal(mut startup: Startup) -> Result<(), Problem> {
-    let mut performer = Performer::new();
     #[cfg(all(feature = "inotify", target_os = "linux"))]
-    let directories = startup.watch(&mut performer);
-    let driver = startup.driver(performer);
+    let directories = startup.watch();
+    let driver = startup.driver();
     let inbox = driver.inbox();
     #[cfg(all(feature = "inotify", target_os = "linux"))]
     if let Some(directories) = directories {
