@@ -141,12 +141,14 @@ fn an_entry_larger_than_every_buffer_comes_whole_or_not_at_all() {
     assert_eq!((status, body.contains(text.trim_end()), body.ends_with("\"parsed\":true}\n")), (200, true, true));
     assert_eq!(daemon.ask(&entry(4), false), (404, "no such entry\n".into()));
 
+    let watcher = daemon.watch(PANE);
     let mut reader = daemon.stream();
     write!(reader, "GET {} HTTP/1.1\r\nHost: {}\r\n\r\n", entry(3), daemon.address).unwrap();
     let mut begun = [0; 12];
     reader.read_exact(&mut begun).unwrap();
     assert_eq!(&begun, b"HTTP/1.1 200");
     daemon.signal(Signal::TERM);
+    assert_eq!(watcher.closed().0, 1000, "nothing more is begun from here on");
     let mut rest = Vec::new();
     // The connection ends before the length that was promised.
     let _ = reader.read_to_end(&mut rest);
