@@ -2,15 +2,23 @@
 
 use std::io::{Read as _, Write as _};
 
-use panewire_conformance::sim::Frames as _;
 use panewire_conformance::sim::scene::PANE;
+use panewire_conformance::sim::{Frames as _, Transcript};
 use rustix::process::Signal;
 
 use super::machine;
 use super::machine::{Daemon, Socket};
 
-/// Entries that no buffer between a daemon and its client can hold.
-const MANY: u32 = 20_000;
+/// So many long entries are more than the buffers between a daemon and its client hold.
+const MANY: usize = 200;
+
+/// Long, and within the cap of a message.
+const CHARS: usize = 15_000;
+
+/// What the agent says next.
+fn long_entries(agent: &mut Transcript) -> String {
+    (0..MANY).map(|_| agent.assistant(&"x".repeat(CHARS))).collect()
+}
 
 fn opened(daemon: &Daemon) -> Socket {
     let mut client = daemon.watch(PANE);
@@ -23,14 +31,14 @@ fn a_client_that_reads_late_has_lost_nothing_and_held_nobody() {
     let (machine, mut agent) = machine(1);
     let daemon = machine.start(&[]);
     let (mut late, mut prompt) = (opened(&daemon), opened(&daemon));
-    machine.append(&agent.path(), agent.talk(MANY));
-    let all: Vec<u64> = (2..=u64::from(MANY) + 1).collect();
-    let count = usize::try_from(MANY).unwrap();
-    assert_eq!(prompt.take(count).seqs(), all);
+    machine.append(&agent.path(), long_entries(&mut agent));
+    let all: Vec<u64> = (2..).take(MANY).collect();
+    assert_eq!(prompt.take(MANY).seqs(), all);
     // By now everything was read and sent to another client: what this one has not taken waits in the file.
-    assert_eq!(late.take(count).seqs(), all);
+    assert_eq!(late.take(MANY).seqs(), all);
     machine.append(&agent.path(), agent.talk(1));
-    assert_eq!((late.next().seq(), prompt.next().seq()), (all.len() as u64 + 2, all.len() as u64 + 2));
+    let next = all.last().unwrap() + 1;
+    assert_eq!((late.next().seq(), prompt.next().seq()), (next, next));
 }
 
 #[test]
@@ -38,8 +46,8 @@ fn a_client_that_never_reads_holds_neither_others_nor_the_end() {
     let (machine, mut agent) = machine(1);
     let daemon = machine.start(&[]);
     let (never, mut prompt) = (opened(&daemon), opened(&daemon));
-    machine.append(&agent.path(), agent.talk(MANY));
-    prompt.take(usize::try_from(MANY).unwrap());
+    machine.append(&agent.path(), long_entries(&mut agent));
+    prompt.take(MANY);
     daemon.signal(Signal::TERM);
     assert_eq!(prompt.closed().0, 1000);
     assert_eq!(daemon.wait(), Some(0));

@@ -8,6 +8,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::thread;
 use std::time::Duration;
 
 use panewire_conformance::fake_herdr::{self, DeskFile, Server};
@@ -116,7 +117,7 @@ impl Machine {
     pub(crate) fn start_with(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Daemon {
         let stderr = fs::File::create(self.path("stderr")).unwrap();
         let mut child = self
-            .program(&["serve", "--listen", "127.0.0.1:0"])
+            .program(&["serve", "--listen", "127.0.0.1:0", "--log", "debug"])
             .args(self.options())
             .args(arguments)
             .envs(variables.iter().copied())
@@ -136,7 +137,7 @@ impl Machine {
             _ => variables.iter().find(|(name, _)| *name == place).unwrap().1.to_owned(),
         };
         let address = url.strip_prefix("http://").unwrap().parse().unwrap();
-        Daemon { child, address, token, line, _stdout: stdout }
+        Daemon { child, address, token, line, stderr: self.path("stderr"), _stdout: stdout }
     }
 }
 
@@ -150,6 +151,8 @@ pub(crate) struct Daemon {
     pub(crate) token: String,
     /// What it said first.
     pub(crate) line: String,
+    /// Where its log goes.
+    stderr: PathBuf,
     /// Kept open, as a terminal would.
     _stdout: BufReader<std::process::ChildStdout>,
 }
@@ -208,6 +211,9 @@ impl Daemon {
 
 impl Drop for Daemon {
     fn drop(&mut self) {
+        if thread::panicking() {
+            eprintln!("{}{}", self.line, fs::read_to_string(&self.stderr).unwrap_or_default());
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -7,13 +7,14 @@ mod listener;
 mod socket;
 
 use std::io;
+use std::panic::resume_unwind;
 
 use panewire_host::arguments::Serve;
 use panewire_host::startup::SHUTDOWN_WITHIN;
-use panewire_host::{Inbox, Problem, Startup};
+use panewire_host::{Problem, Startup};
 use tokio::runtime::Builder;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::task::JoinHandle;
+use tokio::task::JoinError;
 use tokio::time::sleep;
 
 use self::alarm::Deadline;
@@ -50,22 +51,29 @@ async fn until_signal(mut startup: Startup) -> Result<(), Problem> {
         Signals::new().map_err(|error| Problem::new(format_args!("cannot watch for signals: {error}")))?;
     let listener = Listener::new(startup.listener()?, startup.log)?;
     startup.announce()?;
-    let driving = tokio::spawn(driver.run(Deadline::default()));
+    let mut driving = tokio::spawn(driver.run(Deadline::default()));
     tokio::spawn(startup.greet(inbox.clone(), FOLLOW.to_owned()));
     let accepting = tokio::spawn(listener.accept(inbox.clone()));
 
-    signals.next().await;
+    tokio::select! {
+        () = signals.next() => {}
+        // Not before it was told to: it has failed, and nothing works without it.
+        Err(failed) = &mut driving => resume(failed),
+    }
     accepting.abort();
-    close(&inbox, driving, &mut signals).await;
+    inbox.shut_down();
+    tokio::select! {
+        left = driving => left.unwrap_or_else(resume),
+        () = sleep(SHUTDOWN_WITHIN) => {}
+        () = signals.next() => {}
+    }
     Ok(())
 }
 
-async fn close(inbox: &Inbox, all_left: JoinHandle<()>, signals: &mut Signals) {
-    inbox.shut_down();
-    tokio::select! {
-        _ = all_left => {}
-        () = sleep(SHUTDOWN_WITHIN) => {}
-        () = signals.next() => {}
+/// Goes on with the panic of a task here, where it ends the daemon.
+fn resume(failed: JoinError) {
+    if let Ok(panic) = failed.try_into_panic() {
+        resume_unwind(panic);
     }
 }
 
