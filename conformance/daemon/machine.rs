@@ -3,7 +3,7 @@
 //! Nothing sleeps: a test waits on a socket or a process, and [`BOUND`] only says when to give up.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{self, BufRead as _, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
@@ -160,7 +160,7 @@ pub(crate) struct Daemon {
 impl Daemon {
     /// Connects to the transcript of a pane.
     pub(crate) fn watch(&self, pane: &str) -> Socket {
-        let stream = self.stream();
+        let stream = Patient(self.stream());
         let url = format!("ws://{}/agent-transcript?pane={pane}&token={}", self.address, self.token);
         Socket(tungstenite::client(url, stream).unwrap().0)
     }
@@ -219,14 +219,39 @@ impl Drop for Daemon {
     }
 }
 
+/// A connection that goes on after the process was stopped for a while: a read that may time out is interrupted then.
+#[derive(Debug)]
+pub(crate) struct Patient(TcpStream);
+
+impl Read for Patient {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.0.read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => return read,
+            }
+        }
+    }
+}
+
+impl Write for Patient {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
 /// A WebSocket client.
 #[derive(Debug)]
-pub(crate) struct Socket(pub(crate) WebSocket<TcpStream>);
+pub(crate) struct Socket(pub(crate) WebSocket<Patient>);
 
 impl Socket {
     /// One whose upgrade was answered already.
     pub(crate) fn upgraded(stream: TcpStream) -> Self {
-        Self(WebSocket::from_raw_socket(stream, Role::Client, None))
+        Self(WebSocket::from_raw_socket(Patient(stream), Role::Client, None))
     }
 
     /// The next frame.
