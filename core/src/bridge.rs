@@ -41,6 +41,7 @@ mod exchange;
 mod hints;
 mod long_lines;
 mod ops;
+mod rosters;
 mod sessions;
 mod store;
 mod streams;
@@ -108,6 +109,8 @@ pub struct Bridge {
 struct Connecting {
     last: u64,
     panes: BTreeMap<u64, (PaneId, Resolve, BTreeSet<ExId>)>,
+    /// The streams of sessions of which a child is looked for, and for whom.
+    children: BTreeSet<(u64, ExId)>,
 }
 
 /// A listing on its way, and who waits for it.
@@ -206,6 +209,7 @@ impl Bridge {
             match timer {
                 Timer::FilePoll => self.poll_files(),
                 Timer::SessionPoll(no) => self.recheck(no),
+                Timer::Roster(no) => self.look_at_roster(no),
                 Timer::Liveness(ex) => self.check_liveness(ex),
                 Timer::Grace(no) => self.drop_stream(no),
                 Timer::Demo => self.run_demo(),
@@ -259,6 +263,12 @@ impl Bridge {
                 if let Some(stream) = self.streams.stream_mut(no) {
                     stream.follower.handle_outcome(now, tag, outcome);
                     return self.run_stream(no);
+                }
+            }
+            Owner::Roster(no) => {
+                if let Some(roster) = self.streams.roster_mut(no) {
+                    roster.handle_outcome(now, tag, outcome);
+                    return self.run_roster(no);
                 }
             }
             Owner::Client(ex) => return self.client_outcome(ex, tag, outcome),

@@ -81,6 +81,8 @@ pub enum Why {
     FilePoll,
     /// The session of a watched pane is asked for again.
     SessionPoll,
+    /// The children of a watched session are looked at again.
+    RosterPoll,
     /// A client request to herdr runs out of time.
     HerdrDeadline,
     /// A client is pinged, or is found silent.

@@ -22,6 +22,7 @@ pub mod limits;
 pub mod machine;
 pub mod mobile;
 pub mod pane;
+pub mod roster;
 pub mod source;
 pub mod time;
 mod timers;

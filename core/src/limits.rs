@@ -164,6 +164,49 @@ pub const TABLE_ROWS: usize = 512;
 /// Files of which it is remembered up to where their drift was noted, so that a file followed again is not counted twice.
 pub const MAX_REMEMBERED_DRIFTS: usize = 256;
 
+/// Children of one session that a roster shows, those whose names come first. The rest is left out.
+pub const MAX_CHILDREN: usize = 2_048;
+
+/// Directories of one session in which children are looked for.
+pub const MAX_CHILD_DIRECTORIES: usize = 64;
+
+/// Calls, answers and ends of agents that are remembered of one transcript, of each the newest.
+pub const MAX_TOLD: usize = 4_096;
+
+/// Answers of tools that are remembered until a call is found that they answer.
+pub const MAX_UNCLAIMED_ANSWERS: usize = 64;
+
+/// Unicode scalar values of a label of a child. More is cut.
+pub const CHILD_LABEL_CHARS: usize = 200;
+
+/// Bytes of a child's id.
+pub const MAX_CHILD_ID_BYTES: usize = 128;
+
+/// Bytes of a child's metadata file. A larger one is not read: its row has no labels.
+pub const CHILD_META_BYTES: usize = 64 * 1024;
+
+/// Bytes at the end of a child's file in which its last time is looked for at first.
+pub const CHILD_TAIL_BYTES: usize = 64 * 1024;
+
+/// The same if no time stands there: then in so many.
+pub const CHILD_LONG_TAIL_BYTES: usize = 1024 * 1024;
+
+/// Files of children that are open at once.
+pub const MAX_OPEN_CHILDREN: usize = 4;
+
+/// Bytes of children that are read as a whole before the first `hello`, if no more than that is needed to say who has
+/// finished. With more, `hello` comes first and a `subagents` frame follows.
+pub const CHILDREN_FIRST_BYTES: u64 = 4 * 1024 * 1024;
+
+/// Looks at a roster of which every child is looked at in the last, whether or not its directory changed.
+pub const CHILDREN_EVERY: u64 = 3;
+
+/// Time between two looks at the children of a watched session.
+pub const ROSTER_POLL: Duration = Duration::from_secs(3);
+
+/// Time that `hello` waits for the roster. After it the conversation is shown without, and the roster follows.
+pub const ROSTER_WAIT: Duration = Duration::from_secs(1);
+
 /// Time between two looks at a watched file: an entry appears within it, whatever the runtime can hint at.
 pub const FILE_POLL: Duration = Duration::from_millis(250);
 

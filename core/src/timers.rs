@@ -13,6 +13,8 @@ pub(crate) enum Timer {
     FilePoll,
     /// A watched pane is asked for its session.
     SessionPoll(u64),
+    /// The children of a watched session are looked at.
+    Roster(u64),
     /// A client is pinged, or found silent or stalled.
     Liveness(ExId),
     /// A stream without clients is dropped.
@@ -26,6 +28,7 @@ impl Timer {
         match self {
             Self::FilePoll => Why::FilePoll,
             Self::SessionPoll(_) => Why::SessionPoll,
+            Self::Roster(_) => Why::RosterPoll,
             Self::Liveness(_) => Why::ClientLiveness,
             Self::Grace(_) => Why::Grace,
             Self::Demo => Why::Demo,

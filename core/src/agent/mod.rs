@@ -18,6 +18,8 @@ use self::drift::Drift;
 use self::layout::Layout;
 use crate::entry::Entry;
 pub use crate::entry::caps::Caps;
+use crate::roster::{Finder, Told};
+use crate::source::follow::Source;
 
 /// One physical line of a transcript, as the line splitter lends it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +39,15 @@ pub trait Reader: fmt::Debug + Send {
 
     /// How many entries the line makes, without building them, and whether there is drift in it that this depth can see.
     fn counted(&self, line: &Line<'_>) -> Counted;
+
+    /// The same as [`counted`](Reader::counted), and notes on the way what the line tells of children.
+    fn counted_telling(&self, line: &Line<'_>, told: &mut Told) -> Counted {
+        self.tell(line, told);
+        self.counted(line)
+    }
+
+    /// Notes what the line tells of children. A kind whose agents start none tells nothing.
+    fn tell(&self, _line: &Line<'_>, _told: &mut Told) {}
 
     /// How many entries the line makes.
     fn count(&self, line: &Line<'_>) -> u64 {
@@ -112,10 +123,27 @@ impl AgentKind {
             Self::Claude => Box::new(ClaudeReader { selection: Selection::Main }),
         }
     }
+
     /// Where its sessions lie.
     pub(crate) fn layout(self) -> &'static dyn Layout {
         match self {
             Self::Claude => &ClaudeLayout,
+        }
+    }
+
+    /// The reader of the transcripts of its children.
+    #[must_use]
+    pub fn child_reader(self) -> Box<dyn Reader> {
+        match self {
+            Self::Claude => Box::new(ClaudeReader { selection: Selection::Child }),
+        }
+    }
+
+    /// What finds the children of the session with this transcript.
+    #[must_use]
+    pub fn finder(self, parent: &Source, line_bytes: usize) -> Box<dyn Finder> {
+        match self {
+            Self::Claude => Box::new(claude::children::Children::new(parent, line_bytes)),
         }
     }
 }

@@ -2,8 +2,13 @@
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
 
 use super::ops::Owner;
+use super::rosters::Sought;
+use super::sessions::ChildOf;
+use super::watch::source_of;
 use super::{Bridge, Listing, demo};
 use crate::http::info::Info;
 use crate::http::panes::Panes;
@@ -11,9 +16,10 @@ use crate::http::{self, Answer, Call, EntryCall, Manner, Refusal, TranscriptCall
 use crate::ids::{ExId, PaneId};
 use crate::io::{CloseCode, Frame, Level, Output, Request};
 use crate::limits::MAX_EXCHANGES;
-use crate::mobile::client::Client;
+use crate::mobile::client::{Client, Shows};
 use crate::pane::census::Census;
 use crate::pane::resolve::{Resolve, ResolveError, Resolved};
+use crate::source::follow::Source;
 use crate::timers::Timer;
 
 /// What an exchange waits for.
@@ -21,6 +27,8 @@ use crate::timers::Timer;
 pub(super) enum Exchange {
     /// Its pane is being resolved.
     Connecting { wanted: Wanted, manner: Manner },
+    /// A child of its pane's session is being looked for.
+    Finding(Box<Finding>),
     /// The listing is being made.
     Listing { manner: Manner },
     /// It became a client of this session.
@@ -36,6 +44,34 @@ pub(super) enum Wanted {
     Transcript(TranscriptCall),
     /// One entry of it.
     Entry(EntryCall),
+}
+
+/// The conversation that is served: a session's own, or that of one of its children.
+#[derive(Debug)]
+struct Conversation {
+    resolved: Resolved,
+    child: Option<(ChildOf, Source)>,
+}
+
+/// A child that is looked for.
+#[derive(Debug)]
+pub(super) struct Finding {
+    wanted: Wanted,
+    manner: Manner,
+    resolved: Resolved,
+    agent_id: String,
+    /// The stream of the session that it may belong to.
+    parent: u64,
+}
+
+impl Wanted {
+    fn subagent(&self) -> Option<&str> {
+        match self {
+            Self::Transcript(TranscriptCall { subagent, .. }) | Self::Entry(EntryCall { subagent, .. }) => {
+                subagent.as_deref()
+            }
+        }
+    }
 }
 
 impl Bridge {
@@ -104,7 +140,7 @@ impl Bridge {
                 Some(Exchange::Connecting { .. }) if found.demo => self.begin_demo(ex),
                 // There is something else to follow: then the demo is a pane like any other that is not there.
                 Some(Exchange::Connecting { .. }) => self.resolve(ex, demo::PANE.into()),
-                Some(Exchange::Client { .. } | Exchange::WholeEntry) | None => {}
+                Some(Exchange::Client { .. } | Exchange::WholeEntry | Exchange::Finding(_)) | None => {}
             }
         }
     }
@@ -114,6 +150,10 @@ impl Bridge {
         match self.exchanges.remove(&ex) {
             Some(Exchange::Client { session, .. }) => self.leave(ex, session),
             Some(Exchange::WholeEntry) => self.leave_whole_entry(ex),
+            Some(Exchange::Finding(finding)) => {
+                self.connecting.children.remove(&(finding.parent, ex));
+                self.release(finding.parent);
+            }
             Some(Exchange::Connecting { .. } | Exchange::Listing { .. }) => {
                 self.connecting.forget(ex);
                 self.demo.forget(ex);
@@ -136,6 +176,10 @@ impl Bridge {
                 }
                 Some(Exchange::Connecting { manner, .. } | Exchange::Listing { manner }) => {
                     let answer = Answer::text(503, "shutting down", manner);
+                    self.answer(ex, answer);
+                }
+                Some(Exchange::Finding(finding)) => {
+                    let answer = Answer::text(503, "shutting down", &finding.manner);
                     self.answer(ex, answer);
                 }
                 Some(Exchange::WholeEntry) => self.stop_whole_entry(ex),
@@ -182,29 +226,82 @@ impl Bridge {
                 return self.answer(ex, Refusal::new(error.status, &error.body, &manner).into());
             }
         };
-        let (Wanted::Transcript(TranscriptCall { subagent, .. }) | Wanted::Entry(EntryCall { subagent, .. })) = &wanted;
-        if subagent.is_some() {
-            // No roster, no child: an id that was not found is never looked for on the disk.
-            return self.answer(ex, Answer::text(404, "no transcript file for pane", &manner));
+        if !self.has_room_for(&source_of(&resolved)) {
+            return self.answer(ex, Answer::text(503, TOO_MANY, &manner));
         }
-        if !self.has_room_for(&resolved) {
-            return self.answer(ex, Answer::text(503, "too many panes are watched: try again later", &manner));
-        }
-        match wanted {
-            Wanted::Entry(call) => self.serve_whole_entry(ex, call.seq, &resolved, manner),
-            Wanted::Transcript(call) if call.upgrade => self.accept(ex, resolved, call),
-            Wanted::Transcript(call) if call.probe => self.answer(ex, Answer::empty(204, &manner)),
-            Wanted::Transcript(_) => self.answer(ex, Answer::upgrade_required(&manner)),
+        match wanted.subagent() {
+            Some(agent_id) => {
+                let agent_id = agent_id.to_string();
+                self.find_child(ex, wanted, manner, resolved, agent_id);
+            }
+            None => self.serve(ex, wanted, &manner, Conversation { resolved, child: None }),
         }
     }
 
-    fn accept(&mut self, ex: ExId, resolved: Resolved, call: TranscriptCall) {
+    /// Looks for a child among those of its session. What a client asks for is compared with what was found, and is never
+    /// a part of a path.
+    fn find_child(&mut self, ex: ExId, wanted: Wanted, manner: Manner, resolved: Resolved, agent_id: String) {
+        if !resolved.located.exists {
+            return self.answer(ex, Answer::text(404, NO_TRANSCRIPT, &manner));
+        }
+        let parent = self.watch(&resolved);
+        let finding = Finding { wanted, manner, resolved, agent_id, parent };
+        self.exchanges.insert(ex, Exchange::Finding(Box::new(finding)));
+        self.connecting.children.insert((parent, ex));
+        self.settle_children(parent);
+    }
+
+    /// Serves the children of this session that were found, and refuses those that were not.
+    pub(super) fn settle_children(&mut self, parent: u64) {
+        for ex in self.connecting.looking_for_children_of(parent) {
+            let Some(Exchange::Finding(finding)) = self.exchanges.get(&ex) else { continue };
+            let roster = self.streams.stream(parent).and_then(|stream| stream.roster.as_ref());
+            let found = match roster.map(|roster| roster.find(&finding.agent_id)) {
+                Some(Sought::NotYet) => continue,
+                Some(Sought::Found(source)) => Some(source),
+                Some(Sought::Nowhere) | None => None,
+            };
+            let Some(Exchange::Finding(finding)) = self.exchanges.remove(&ex) else { continue };
+            let Finding { wanted, manner, resolved, agent_id, .. } = *finding;
+            self.connecting.children.remove(&(parent, ex));
+            match found {
+                Some(source) if self.has_room_for(&source) => {
+                    let child = Some((ChildOf { agent_id, parent }, source));
+                    self.serve(ex, wanted, &manner, Conversation { resolved, child });
+                }
+                Some(_) => self.answer(ex, Answer::text(503, TOO_MANY, &manner)),
+                None => self.answer(ex, Answer::text(404, NO_TRANSCRIPT, &manner)),
+            }
+            self.release(parent);
+        }
+    }
+
+    fn serve(&mut self, ex: ExId, wanted: Wanted, manner: &Manner, of: Conversation) {
+        match wanted {
+            Wanted::Entry(call) => {
+                let stream = match of.child {
+                    Some((_, source)) => self.follow(of.resolved.kind.child_reader(), source),
+                    None => self.watch(&of.resolved),
+                };
+                self.serve_whole_entry(ex, call.seq, stream, manner.clone());
+            }
+            Wanted::Transcript(call) if call.upgrade => self.accept(ex, of, call),
+            Wanted::Transcript(call) if call.probe => self.answer(ex, Answer::empty(204, manner)),
+            Wanted::Transcript(_) => self.answer(ex, Answer::upgrade_required(manner)),
+        }
+    }
+
+    fn accept(&mut self, ex: ExId, of: Conversation, call: TranscriptCall) {
         let now = self.now.mono;
-        let (pane, kind) = (resolved.pane.clone(), resolved.kind);
+        let Conversation { resolved, child } = of;
+        let shows = Shows { pane: resolved.pane.clone(), kind: resolved.kind, subagent: call.subagent };
         self.outputs.push_back(Output::Accept(ex));
-        let client = Client::new(ex, pane, kind, call.resume, call.features, self.config.limits.window_bytes, now);
+        let client = Client::new(ex, shows, call.resume, call.features, self.config.limits.window_bytes, now);
         self.timers.set(Timer::Liveness(ex), client.next_deadline());
-        let session = self.join(ex, resolved);
+        let session = match child {
+            Some((child, source)) => self.join_child(ex, resolved, child, source),
+            None => self.join(ex, resolved),
+        };
         self.exchanges.insert(ex, Exchange::Client { client: Box::new(client), session });
         self.dirty.insert(ex);
     }
@@ -218,7 +315,17 @@ impl Bridge {
     }
 }
 
+const TOO_MANY: &str = "too many panes are watched: try again later";
+
+const NO_TRANSCRIPT: &str = "no transcript file for pane";
+
 impl super::Connecting {
+    /// Who looks for a child of the session with this stream.
+    pub(super) fn looking_for_children_of(&self, parent: u64) -> Vec<ExId> {
+        let of_parent = (parent, ExId(0))..=(parent, ExId(u64::MAX));
+        self.children.range(of_parent).map(|(_, ex)| *ex).collect()
+    }
+
     fn forget(&mut self, ex: ExId) {
         for (_, _, waiting) in self.panes.values_mut() {
             waiting.remove(&ex);

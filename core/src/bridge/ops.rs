@@ -16,6 +16,8 @@ pub(crate) enum Owner {
     Recheck(u64),
     /// A follower.
     Stream(u64),
+    /// The roster of a stream.
+    Roster(u64),
     /// A client that reads a page.
     Client(ExId),
     /// A whole entry that is being read.

@@ -18,9 +18,25 @@ pub(crate) struct Session {
     /// The question on its way.
     pub(crate) recheck: Option<Recheck>,
     pub(crate) clients: BTreeSet<ExId>,
+    /// Set if it is the conversation of a child that is followed: it never rotates.
+    pub(crate) child: Option<ChildOf>,
+}
+
+/// Whose child a conversation is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ChildOf {
+    /// The child, as the client asked for it.
+    pub(crate) agent_id: String,
+    /// The stream of the session that it belongs to.
+    pub(crate) parent: u64,
 }
 
 impl Session {
+    /// The stream whose roster its clients see.
+    pub(crate) fn roster(&self) -> u64 {
+        self.child.as_ref().map_or(self.stream, |child| child.parent)
+    }
+
     /// The session id as clients shall know it: a rewritten file is another conversation.
     pub(crate) fn shown_id(&self, rewrites: u32) -> String {
         let id = self.resolved.located.session.as_str();
@@ -36,9 +52,9 @@ pub(crate) struct Sessions {
 }
 
 impl Sessions {
-    pub(crate) fn add(&mut self, resolved: Resolved, stream: u64) -> u64 {
+    pub(crate) fn add(&mut self, resolved: Resolved, stream: u64, child: Option<ChildOf>) -> u64 {
         self.last = self.last.saturating_add(1);
-        let session = Session { resolved, stream, next: None, recheck: None, clients: BTreeSet::new() };
+        let session = Session { resolved, stream, next: None, recheck: None, clients: BTreeSet::new(), child };
         self.sessions.insert(self.last, session);
         self.last
     }
@@ -53,7 +69,8 @@ impl Sessions {
     /// The session of this pane that shows the same conversation, wherever its file lies.
     pub(crate) fn find_session(&self, resolved: &Resolved) -> Option<u64> {
         let same = |session: &Session| {
-            session.resolved.pane == resolved.pane
+            session.child.is_none()
+                && session.resolved.pane == resolved.pane
                 && session.resolved.kind == resolved.kind
                 && session.resolved.located.session == resolved.located.session
         };
@@ -83,15 +100,23 @@ impl Sessions {
         self.sessions.iter().filter(|(_, session)| waits(session)).map(|(no, _)| *no).collect()
     }
 
+    /// The clients that see the roster of this stream.
+    pub(crate) fn roster_clients(&self, stream: u64) -> Vec<ExId> {
+        let sees = self.sessions.values().filter(|session| session.roster() == stream);
+        sees.flat_map(|session| session.clients.iter().copied()).collect()
+    }
+
     /// Whether anybody needs this stream.
     pub(crate) fn uses(&self, stream: u64) -> bool {
-        self.on(stream).next().is_some() || !self.waiting_for(stream).is_empty()
+        let needs = |session: &Session| session.stream == stream || session.roster() == stream;
+        self.sessions.values().any(needs) || !self.waiting_for(stream).is_empty()
     }
 
     /// Every stream that somebody needs, in order.
     pub(crate) fn used_streams(&self) -> BTreeSet<u64> {
         let next = self.sessions.values().filter_map(|session| session.next.as_ref().map(|(_, stream)| *stream));
-        self.sessions.values().map(|session| session.stream).chain(next).collect()
+        let rosters = self.sessions.values().map(Session::roster);
+        self.sessions.values().map(|session| session.stream).chain(rosters).chain(next).collect()
     }
 
     /// Whether this pane is watched.

@@ -1,11 +1,13 @@
 //! The streams that are followed: one per file, whoever watches it.
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::rosters::Roster;
 use super::store;
-use crate::agent::AgentKind;
+use crate::agent::Reader;
 use crate::agent::drift::Drift;
 use crate::config::Config;
 use crate::limits::{MAX_REMEMBERED_DRIFTS, MAX_REMEMBERED_REWRITES, RING_BYTES, SAVED_EVERY_BYTES};
@@ -19,6 +21,8 @@ pub(crate) struct Stream {
     pub(crate) ring: Ring,
     /// Up to where its index is saved.
     pub(crate) saved_to: u64,
+    /// The children of the session, if this is the session's own stream.
+    pub(crate) roster: Option<Box<Roster>>,
 }
 
 impl Stream {
@@ -52,18 +56,19 @@ pub(crate) struct Streams {
 
 impl Streams {
     /// The stream of this file, begun if there is none. The flag says whether it was there.
-    pub(crate) fn find_or_begin(&mut self, kind: AgentKind, source: Source, config: &Config) -> (u64, bool) {
+    pub(crate) fn find_or_begin(&mut self, reader: Box<dyn Reader>, source: Source, config: &Config) -> (u64, bool) {
         if let Some(no) = self.find(&source) {
             return (no, true);
         }
         let rewrites = self.rewrites.get(&source.path).copied().unwrap_or(0);
         let index_path = store::path_of(&config.state_dir, &source.path);
-        let mut follower = Follower::new(source, kind.reader(), config.limits.line_bytes, index_path, rewrites);
+        let mut follower = Follower::new(source, reader, config.limits.line_bytes, index_path, rewrites);
         follower.note_drift_from(self.drift_noted.get(&follower.source().path).copied().unwrap_or(0));
         follower.hold_counting();
         follower.begin();
         self.last = self.last.saturating_add(1);
-        self.streams.insert(self.last, Stream { follower, ring: Ring::new(RING_BYTES), saved_to: 0 });
+        let ring = Ring::new(RING_BYTES);
+        self.streams.insert(self.last, Stream { follower, ring, saved_to: 0, roster: None });
         (self.last, false)
     }
 
@@ -78,6 +83,16 @@ impl Streams {
 
     pub(crate) fn stream_mut(&mut self, no: u64) -> Option<&mut Stream> {
         self.streams.get_mut(&no)
+    }
+
+    /// Whether the children of this stream's session are known, or looked for.
+    pub(crate) fn has_roster(&self, no: u64) -> bool {
+        self.streams.get(&no).is_some_and(|stream| stream.roster.is_some())
+    }
+
+    /// The roster of this stream.
+    pub(crate) fn roster_mut(&mut self, no: u64) -> Option<&mut Roster> {
+        self.streams.get_mut(&no)?.roster.as_deref_mut()
     }
 
     /// How many there are.

@@ -1,11 +1,14 @@
 //! Watched panes: the streams they show, their rotation, and the clients that follow.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::Bridge;
 use super::exchange::Exchange;
 use super::ops::Owner;
+use super::sessions::ChildOf;
 use super::streams::Stream;
+use crate::agent::Reader;
 use crate::ids::{ExId, WatchId};
 use crate::io::{CloseCode, Level, Outcome, Output};
 use crate::limits::{FILE_POLL, MAX_STREAMS, SAFETY_POLL, SESSION_POLL, STREAM_GRACE};
@@ -27,7 +30,7 @@ impl Bridge {
         }
         let stream = self.watch(&resolved);
         let no = self.sessions.find(&resolved.pane, stream).unwrap_or_else(|| {
-            let no = self.sessions.add(resolved, stream);
+            let no = self.sessions.add(resolved, stream, None);
             self.timers.set(Timer::SessionPoll(no), self.now.mono.plus(SESSION_POLL));
             no
         });
@@ -35,6 +38,17 @@ impl Bridge {
             session.clients.insert(ex);
         }
         self.run_demo();
+        no
+    }
+
+    /// Takes a client into the conversation of a child.
+    pub(super) fn join_child(&mut self, ex: ExId, resolved: Resolved, child: ChildOf, source: Source) -> u64 {
+        let stream = self.follow(resolved.kind.child_reader(), source);
+        let no = self.sessions.find(&resolved.pane, stream);
+        let no = no.unwrap_or_else(|| self.sessions.add(resolved, stream, Some(child)));
+        if let Some(session) = self.sessions.session_mut(no) {
+            session.clients.insert(ex);
+        }
         no
     }
 
@@ -71,7 +85,7 @@ impl Bridge {
 
     /// Goes on with a stream: hands over its operations and acts on what it tells.
     pub(super) fn run_stream(&mut self, no: u64) {
-        let Some(Stream { follower, ring, saved_to }) = self.streams.stream_mut(no) else { return };
+        let Some(Stream { follower, ring, saved_to, .. }) = self.streams.stream_mut(no) else { return };
         self.ops.issue_all(Owner::Stream(no), follower, &mut self.outputs);
         let mut news = News::default();
         while let Some(event) = follower.poll_event() {
@@ -107,6 +121,7 @@ impl Bridge {
             self.reopen_clients(no);
         }
         if news.ready {
+            self.show_roster(no);
             for session in self.sessions.waiting_for(no) {
                 self.rotate(session);
             }
@@ -158,8 +173,8 @@ impl Bridge {
     }
 
     /// Whether this file is followed already, or one more can be.
-    pub(super) fn has_room_for(&mut self, resolved: &Resolved) -> bool {
-        if self.streams.len() < MAX_STREAMS || self.streams.find(&source_of(resolved)).is_some() {
+    pub(super) fn has_room_for(&mut self, source: &Source) -> bool {
+        if self.streams.len() < MAX_STREAMS || self.streams.find(source).is_some() {
             return true;
         }
         let unused = self.streams.numbers().into_iter().find(|no| !self.is_used(*no));
@@ -180,6 +195,7 @@ impl Bridge {
         self.run_directories();
         let mut used = self.sessions.used_streams();
         used.extend(self.whole_entries.streams());
+        used.extend(self.connecting.children.iter().map(|(parent, _)| *parent));
         for no in &used {
             if all || !self.rests(*no) {
                 if let Some(stream) = self.streams.stream_mut(*no) {
@@ -268,6 +284,7 @@ impl Bridge {
             return;
         }
         self.save_index(no, true);
+        self.end_roster(no);
         self.ops.cancel(Owner::Stream(no), &mut self.outputs);
         self.directories.leave(no);
         self.run_directories();
@@ -289,9 +306,11 @@ impl Bridge {
             self.prepare_rotation(no, resolved);
             return self.run_stream(other);
         }
+        let kind = resolved.kind;
         session.resolved = resolved;
         let no = session.stream;
         self.directories.join(no, &source.path);
+        self.move_roster(no, kind, &source);
         if let Some(stream) = self.streams.stream_mut(no) {
             stream.follower.relocate(source);
         }
@@ -355,16 +374,28 @@ impl Bridge {
         self.end_session(from);
     }
 
-    /// The stream of this pane, begun or woken, and polled from now on.
+    /// The stream of this pane with its roster, begun or woken, and polled from now on.
     pub(super) fn watch(&mut self, resolved: &Resolved) -> u64 {
-        let (no, was_there) = self.streams.find_or_begin(resolved.kind, source_of(resolved), &self.config);
+        let source = source_of(resolved);
+        let watched = self.streams.find(&source).is_some_and(|no| self.is_used(no) && self.streams.has_roster(no));
+        let no = self.follow(resolved.kind.reader(), source);
+        if !watched {
+            self.begin_roster(no, resolved.kind);
+        }
+        no
+    }
+
+    /// The stream of this file, begun or woken, and polled from now on.
+    pub(super) fn follow(&mut self, reader: Box<dyn Reader>, source: Source) -> u64 {
+        let path = source.path.clone();
+        let (no, was_there) = self.streams.find_or_begin(reader, source, &self.config);
         if was_there && !self.is_used(no) {
             self.timers.stop(Timer::Grace(no));
             if let Some(stream) = self.streams.stream_mut(no) {
                 stream.follower.refresh();
             }
         }
-        self.directories.join(no, &resolved.located.path);
+        self.directories.join(no, &path);
         self.timers.no_later(Timer::FilePoll, self.after(FILE_POLL));
         self.run_directories();
         self.run_stream(no);
@@ -376,6 +407,9 @@ impl Bridge {
         self.ops.cancel(Owner::Recheck(no), &mut self.outputs);
         if let Some(session) = self.sessions.remove(no) {
             self.release(session.stream);
+            if let Some(child) = session.child {
+                self.release(child.parent);
+            }
             if let Some((_, next)) = session.next {
                 self.release(next);
             }
@@ -406,13 +440,16 @@ impl Bridge {
             self.forget(ex);
         }
         self.fail_whole_entries(no);
+        self.settle_children(no);
         self.timers.stop(Timer::Grace(no));
         self.drop_stream(no);
     }
 
     /// Whether anybody needs this stream.
-    fn is_used(&self, no: u64) -> bool {
-        self.sessions.uses(no) || self.whole_entries.streams().any(|stream| stream == no)
+    pub(super) fn is_used(&self, no: u64) -> bool {
+        self.sessions.uses(no)
+            || self.whole_entries.streams().any(|stream| stream == no)
+            || !self.connecting.looking_for_children_of(no).is_empty()
     }
 
     fn reopen_clients(&mut self, stream: u64) {
@@ -446,9 +483,11 @@ impl Bridge {
         let Some(session) = self.sessions.session(*session) else { return };
         let Some(stream) = self.streams.stream(session.stream) else { return };
         let session_id = session.shown_id(stream.follower.rewrites());
+        let roster = self.streams.stream(session.roster()).and_then(|stream| stream.roster.as_ref());
         let feed = Feed {
             follower: &stream.follower,
             ring: &stream.ring,
+            roster: roster.and_then(|roster| roster.view(self.now.wall)),
             session_id: &session_id,
             long_lines: self.long_lines.may_go_on(ex),
         };
@@ -481,7 +520,7 @@ impl Bridge {
     }
 }
 
-fn source_of(resolved: &Resolved) -> Source {
+pub(super) fn source_of(resolved: &Resolved) -> Source {
     Source { path: resolved.located.path.clone(), under: resolved.located.under.clone() }
 }
 

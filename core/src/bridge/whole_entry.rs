@@ -26,7 +26,6 @@ use crate::io::{Frame, Outcome, Output};
 use crate::limits::{BODY_PIECE_BYTES, FILE_POLL, MAX_SHRUNK_LOOKS, MAX_WHOLE_ENTRIES, STALL};
 use crate::machine::Tag;
 use crate::mobile::frames;
-use crate::pane::resolve::Resolved;
 use crate::source::follow::Follower;
 use crate::source::page::PageRead;
 use crate::time::Instant;
@@ -88,9 +87,8 @@ impl WholeEntries {
 }
 
 impl Bridge {
-    /// The pane is known: the entry is sent as soon as its stream is counted.
-    pub(super) fn serve_whole_entry(&mut self, ex: ExId, seq: Seq, resolved: &Resolved, manner: Manner) {
-        let stream = self.watch(resolved);
+    /// The stream is known: the entry is sent as soon as its stream is counted.
+    pub(super) fn serve_whole_entry(&mut self, ex: ExId, seq: Seq, stream: u64, manner: Manner) {
         if self.streams.stream(stream).is_none() {
             return self.answer(ex, failed(&manner));
         }

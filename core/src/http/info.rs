@@ -6,7 +6,7 @@ use crate::config::Config;
 use crate::mobile::PROTOCOL;
 
 /// What is offered beyond the contract.
-const FEATURES: &[&str] = &["resume", "heartbeat", "entry", "drift"];
+const FEATURES: &[&str] = &["resume", "heartbeat", "entry", "drift", "roster"];
 
 /// The wire form of `GET /info`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -36,7 +36,7 @@ mod tests {
         let json = serde_json::to_string(&Info::of(&config)).unwrap();
         assert_eq!(
             json,
-            r#"{"name":"panewire","version":"0.1.0","protocol":5,"features":["resume","heartbeat","entry","drift"]}"#
+            r#"{"name":"panewire","version":"0.1.0","protocol":5,"features":["resume","heartbeat","entry","drift","roster"]}"#
         );
     }
 }

@@ -28,6 +28,7 @@ use crate::io::{CloseCode, Fault, Frame, Message, Op, Outcome, Output};
 use crate::limits::{HEARTBEAT_EVERY, MAX_WAITING_PAGES};
 use crate::machine::{Asks, Tag};
 use crate::mobile::liveness::{Due, Liveness};
+use crate::mobile::roster::View;
 use crate::source::follow::Follower;
 use crate::source::ring::Ring;
 use crate::time::Instant;
@@ -39,18 +40,30 @@ pub struct Feed<'a> {
     pub follower: &'a Follower,
     /// The newest live frames, encoded.
     pub ring: &'a Ring,
+    /// The children of the session; `None` as long as it is not known whether there are any.
+    pub roster: Option<View<'a>>,
     /// The session as clients shall know it now.
     pub session_id: &'a str,
     /// Whether it is this client's turn to put a long line together.
     pub long_lines: bool,
 }
 
+/// What a client asked to see.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shows {
+    /// The pane.
+    pub pane: PaneId,
+    /// The kind of agent in it.
+    pub kind: AgentKind,
+    /// The child whose conversation is followed instead of the session's own.
+    pub subagent: Option<String>,
+}
+
 /// One WebSocket client.
 #[derive(Debug)]
 pub struct Client {
     ex: ExId,
-    pane: PaneId,
-    kind: AgentKind,
+    shows: Shows,
     stage: Stage,
     /// The session id of the last `hello`.
     shown: Option<String>,
@@ -62,6 +75,12 @@ pub struct Client {
     resume: Option<Resume>,
     /// When it gets its next heartbeat, if it opted in.
     next_beat: Option<Instant>,
+    /// Whether it opted in to more on each subagent.
+    full_roster: bool,
+    /// The roster that it was sent last.
+    roster: u64,
+    /// When a newer one is due: before the entry with this seq, behind those that were there when it was found.
+    roster_due: Option<Seq>,
     asks: Asks,
     window: i64,
     credit: i64,
@@ -104,8 +123,7 @@ impl Client {
     #[must_use]
     pub fn new(
         ex: ExId,
-        pane: PaneId,
-        kind: AgentKind,
+        shows: Shows,
         resume: Option<Resume>,
         features: Features,
         window_bytes: usize,
@@ -114,8 +132,7 @@ impl Client {
         let window = i64::try_from(window_bytes).unwrap_or(i64::MAX);
         Self {
             ex,
-            pane,
-            kind,
+            shows,
             stage: Stage::Opening,
             shown: None,
             next_live: Seq::FIRST,
@@ -124,6 +141,9 @@ impl Client {
             catch_up: None,
             resume,
             next_beat: features.heartbeat.then(|| now.plus(HEARTBEAT_EVERY)),
+            full_roster: features.roster,
+            roster: 0,
+            roster_due: None,
             asks: Asks::default(),
             window,
             credit: window,
@@ -217,12 +237,13 @@ impl Client {
         }
         self.release_proven(now, feed, out);
         if self.stage == Stage::Opening && self.page.is_none() {
-            if self.credit <= 0 {
+            if self.credit <= 0 || feed.roster.is_none() {
                 return;
             }
             self.open(now, feed, out);
         }
         self.pump_live(now, feed, out);
+        self.pump_roster(now, feed, out);
         self.pump_pages(now, feed, out);
         self.let_go_of_idle_lines(feed);
     }
@@ -276,6 +297,12 @@ impl Client {
         for run in page.into_iter().chain(self.catch_up.as_mut()) {
             run.proven_by(look);
         }
+    }
+
+    /// Whether it opted in to more on each subagent.
+    #[must_use]
+    pub const fn wants_full_roster(&self) -> bool {
+        self.full_roster
     }
 
     /// Whether it was closed.

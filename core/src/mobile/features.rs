@@ -7,6 +7,8 @@ use crate::http::target::Target;
 pub struct Features {
     /// A `heartbeat` frame every 15 s: the newest seq, the agent's status, the server's time.
     pub heartbeat: bool,
+    /// More on each subagent: whose child it is, how long it runs, what it has written and said.
+    pub roster: bool,
 }
 
 impl Features {
@@ -14,7 +16,8 @@ impl Features {
     #[must_use]
     pub fn of(target: &Target<'_>) -> Self {
         let names = target.first("features").unwrap_or_default();
-        Self { heartbeat: names.split(',').any(|name| name.trim() == "heartbeat") }
+        let has = |feature| names.split(',').any(|name| name.trim() == feature);
+        Self { heartbeat: has("heartbeat"), roster: has("roster") }
     }
 }
 
@@ -31,5 +34,7 @@ mod tests {
         for query in ["/", "/?features=", "/?features=heartbeats", "/?features=Heartbeat;x"] {
             assert!(!of(query), "{query}");
         }
+        let both = Features::of(&Target::parse("/?features=roster,heartbeat"));
+        assert_eq!(both, Features { heartbeat: true, roster: true });
     }
 }

@@ -4,12 +4,13 @@ use bytes::Bytes;
 use serde::Serialize;
 
 use super::PROTOCOL;
+use super::roster::{Rows, View};
 use crate::entry::{Body, Entry, Role, Text, ToolCall, ToolResult};
 use crate::ids::Seq;
 use crate::time::UnixMillis;
 
 /// What `hello` says about a stream and its newest page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub struct Hello<'a> {
     /// The pane as the client asked for it.
     pub pane: &'a str,
@@ -17,12 +18,18 @@ pub struct Hello<'a> {
     pub agent_kind: &'a str,
     /// The session as this client shall know it.
     pub session_id: &'a str,
+    /// The child whose conversation this is, if it is one.
+    pub subagent: Option<&'a str>,
     /// Entries in the newest page.
     pub backlog_count: u64,
     /// Entries in the whole stream.
     pub total: u64,
     /// The first entry of the newest page; 0 if it is empty.
     pub oldest_loaded_seq: u64,
+    /// The children of the session; `None` if nothing was delegated.
+    pub subagents: Option<View<'a>>,
+    /// Whether the client asked for more on each of them.
+    pub full_roster: bool,
     /// The name of this counting of the stream, for a client that resumes.
     pub generation: &'a str,
     /// Whether what the client has goes on here; `None` if it did not ask.
@@ -39,11 +46,15 @@ pub fn hello(hello: &Hello<'_>) -> Bytes {
         pane: &'a str,
         agent_kind: &'a str,
         session_id: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        subagent: Option<&'a str>,
         backlog_count: u64,
         total: u64,
         has_more: bool,
         oldest_loaded_seq: u64,
         has_older: bool,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        subagents: Option<Rows<'a>>,
         generation: &'a str,
         #[serde(skip_serializing_if = "Option::is_none")]
         resumed: Option<bool>,
@@ -55,11 +66,13 @@ pub fn hello(hello: &Hello<'_>) -> Bytes {
         pane: hello.pane,
         agent_kind: hello.agent_kind,
         session_id: hello.session_id,
+        subagent: hello.subagent,
         backlog_count: hello.backlog_count,
         total: hello.total,
         has_more: has_older,
         oldest_loaded_seq: hello.oldest_loaded_seq,
         has_older,
+        subagents: hello.subagents.map(|view| view.rows(hello.full_roster)),
         generation: hello.generation,
         resumed: hello.resumed,
     })
@@ -127,6 +140,18 @@ pub fn session_changed(pane: &str, from: &str, to: &str) -> Bytes {
         to: &'a str,
     }
     encode(&Wire { r#type: "session_changed", pane, from, to })
+}
+
+/// The children of the session, all of them: what a client holds is replaced.
+#[must_use]
+pub fn subagents(pane: &str, view: View<'_>, full: bool) -> Bytes {
+    #[derive(Serialize)]
+    struct Wire<'a> {
+        r#type: &'static str,
+        pane: &'a str,
+        subagents: Rows<'a>,
+    }
+    encode(&Wire { r#type: "subagents", pane, subagents: view.rows(full) })
 }
 
 /// What a heartbeat says.

@@ -6,6 +6,7 @@ pub mod features;
 pub mod frames;
 mod liveness;
 pub mod resume;
+pub mod roster;
 
 /// The wire version that `hello` and `GET /info` name.
 pub const PROTOCOL: u32 = 5;

@@ -24,6 +24,7 @@ use crate::ids::{Handle, Seq};
 use crate::io::{FileIdentity, FileTime, Op, Outcome};
 use crate::limits::{MAX_READ_BYTES, OVERLAP_BYTES, PAGE_READ_BYTES, SAVED_INDEX_BYTES};
 use crate::machine::{Asks, Machine, Tag};
+use crate::roster::Told;
 use crate::source::generation;
 use crate::source::index::SeqIndex;
 use crate::source::lines::LineSplitter;
@@ -79,6 +80,8 @@ pub struct Follower {
     file: Option<OpenFile>,
     lines: LineSplitter,
     index: SeqIndex,
+    /// What the lines before [`LineSplitter::line_start`] tell of children.
+    told: Told,
     /// The first bytes of the file, up to [`OVERLAP_BYTES`].
     head: Vec<u8>,
     /// The last bytes before [`LineSplitter::end`], up to [`OVERLAP_BYTES`].
@@ -164,6 +167,7 @@ impl Follower {
             file: None,
             lines: LineSplitter::new(0, line_bytes),
             index: SeqIndex::default(),
+            told: Told::default(),
             head: Vec::new(),
             overlap: Vec::new(),
             rewrites,
@@ -319,6 +323,12 @@ impl Follower {
     #[must_use]
     pub const fn index(&self) -> &SeqIndex {
         &self.index
+    }
+
+    /// What the transcript tells of children, as far as it was counted.
+    #[must_use]
+    pub const fn told(&self) -> &Told {
+        &self.told
     }
 
     /// The open file, for pages.

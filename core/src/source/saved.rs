@@ -3,15 +3,18 @@
 //! ```text
 //!   magic, rules version, line cap, rewrites, scanned, total,
 //!   length and digest of the first bytes, length and digest of the last bytes before `scanned`,
-//!   number of checkpoints, then each as two differences to the one before; a digest over all of it
+//!   number of checkpoints, then each as two differences to the one before,
+//!   what was told of children; a digest over all of it
 //! ```
 //! Numbers are LEB128. Whatever is damaged, foreign or of other rules is no saved index.
 
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use sha2::{Digest as _, Sha256};
 
 use super::index::{Checkpoint, SeqIndex};
+use crate::roster::Told;
 
 /// An index, and how to tell that the file is still the one it was made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +31,8 @@ pub struct SavedIndex {
     pub head: Sample,
     /// The last bytes before [`SeqIndex::scanned`].
     pub tail: Sample,
+    /// What the counted part tells of children.
+    pub told: Told,
 }
 
 /// Bytes that are not kept but known again.
@@ -69,6 +74,7 @@ impl SavedIndex {
             put_number(&mut bytes, point.entries_before.saturating_sub(before.entries_before));
             before = *point;
         }
+        self.told.encode(&mut bytes);
         let digest = Sha256::digest(&bytes);
         bytes.extend_from_slice(&digest);
         bytes
@@ -96,15 +102,17 @@ impl SavedIndex {
             };
             checkpoints.push(before);
         }
+        let told = Told::decode(&mut rest)?;
         let is_whole = rest.0.is_empty() && before.offset <= scanned && before.entries_before <= total;
         let index = SeqIndex::restored(checkpoints, total, scanned);
-        is_whole.then_some(Self { rules_version, line_bytes, rewrites, index, head, tail })
+        is_whole.then_some(Self { rules_version, line_bytes, rewrites, index, head, tail, told })
     }
 }
 
-const MAGIC: &[u8] = b"panewire index 1\n";
+const MAGIC: &[u8] = b"panewire index 2\n";
 
-fn put_number(bytes: &mut Vec<u8>, mut number: u64) {
+/// Appends a number.
+pub(crate) fn put_number(bytes: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         bytes.push(number.to_le_bytes()[0] | 0x80);
         number >>= 7;
@@ -112,10 +120,18 @@ fn put_number(bytes: &mut Vec<u8>, mut number: u64) {
     bytes.push(number.to_le_bytes()[0]);
 }
 
-struct Rest<'a>(&'a [u8]);
+/// Appends a text: its length, then its bytes.
+pub(crate) fn put_text(bytes: &mut Vec<u8>, text: &str) {
+    put_number(bytes, text.len() as u64);
+    bytes.extend_from_slice(text.as_bytes());
+}
+
+/// What was not read yet.
+pub(crate) struct Rest<'a>(&'a [u8]);
 
 impl Rest<'_> {
-    fn number(&mut self) -> Option<u64> {
+    /// Takes a number.
+    pub(crate) fn number(&mut self) -> Option<u64> {
         let mut number = 0_u64;
         for shift in (0..64).step_by(7) {
             let (byte, rest) = self.0.split_first()?;
@@ -126,6 +142,14 @@ impl Rest<'_> {
             }
         }
         None
+    }
+
+    /// Takes a text.
+    pub(crate) fn text(&mut self) -> Option<String> {
+        let len = usize::try_from(self.number()?).ok()?;
+        let (text, rest) = self.0.split_at_checked(len)?;
+        self.0 = rest;
+        core::str::from_utf8(text).ok().map(String::from)
     }
 
     fn sample(&mut self) -> Option<Sample> {
@@ -141,6 +165,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::roster::{Answer, Call};
 
     fn saved(lines: &[(u64, u64)]) -> SavedIndex {
         let mut index = SeqIndex::default();
@@ -151,7 +176,21 @@ mod tests {
             index.reach(at);
         }
         let (head, tail) = (Sample::of(b"head"), Sample::of(b"the tail"));
-        SavedIndex { rules_version: 3, line_bytes: 1 << 26, rewrites: 2, index, head, tail }
+        let mut told = Told::default();
+        for (at, (_, entries)) in lines.iter().enumerate().take(5) {
+            let call = Call {
+                waits: [None, Some(false), Some(true)].get(at % 3).copied().flatten(),
+                agent_type: "Explore".into(),
+                description: "find “it”".into(),
+                prompt: u64::MAX - entries,
+                answer: None,
+            };
+            told.called(&alloc::format!("toolu_{at}"), call);
+            told.ended(&alloc::format!("a{entries}"), entries % 2 == 0);
+            told.answered(&alloc::format!("toolu_{}", entries % 5), Answer::Finished, Some("a1"));
+            told.awaits(b"toolu_of_nobody");
+        }
+        SavedIndex { rules_version: 3, line_bytes: 1 << 26, rewrites: 2, index, head, tail, told }
     }
 
     proptest! {

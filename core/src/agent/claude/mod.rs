@@ -8,6 +8,7 @@
 //! `walk` decides alone what is an entry. Counting and reading both take that walk, so they cannot disagree; reading
 //! looks into the spans that the walk hands it and makes exactly one entry of each.
 
+pub mod children;
 pub mod layout;
 
 mod answer;
@@ -33,6 +34,7 @@ use self::walk::{Item, Part, What};
 use crate::agent::drift::Drift;
 use crate::agent::{Caps, Counted, Line, Reader};
 use crate::entry::Entry;
+use crate::roster::Told;
 
 /// The version of the rules by which records become entries. Another number means that counts may differ.
 pub const RULES_VERSION: u32 = 1;
@@ -59,12 +61,20 @@ impl Reader for ClaudeReader {
     }
 
     fn counted(&self, line: &Line<'_>) -> Counted {
-        let (mut entries, mut odd) = (0_u64, false);
-        let unplaced = walk::walk(line, self.selection, &mut |item| {
-            entries = entries.saturating_add(1);
-            odd |= !matches!(item, Item::Part(Part { what, .. }) if !matches!(what, What::Unknown(_)));
-        });
-        Counted { entries, odd: odd || unplaced }
+        self.count_each(line, |_| {})
+    }
+
+    fn counted_telling(&self, line: &Line<'_>, told: &mut Told) -> Counted {
+        let mut tells = children::may_be_queued(line.bytes);
+        let counted = self.count_each(line, |item| tells |= children::may_tell(item, told));
+        if tells {
+            self.tell(line, told);
+        }
+        counted
+    }
+
+    fn tell(&self, line: &Line<'_>, told: &mut Told) {
+        children::note(line, self.selection, told);
     }
 
     fn read_from(&self, line: &Line<'_>, caps: &Caps, skip: u64, each: &mut dyn FnMut(Entry) -> ControlFlow<()>) {
@@ -79,5 +89,17 @@ impl Reader for ClaudeReader {
 
     fn drift(&self, line: &Line<'_>, file: &str, drift: &mut Drift) {
         drift::note(line, self.selection, file, drift);
+    }
+}
+
+impl ClaudeReader {
+    fn count_each(self, line: &Line<'_>, mut each: impl FnMut(&Item<'_, '_>)) -> Counted {
+        let (mut entries, mut odd) = (0_u64, false);
+        let unplaced = walk::walk(line, self.selection, &mut |item| {
+            entries = entries.saturating_add(1);
+            odd |= !matches!(item, Item::Part(Part { what, .. }) if !matches!(what, What::Unknown(_)));
+            each(&item);
+        });
+        Counted { entries, odd: odd || unplaced }
     }
 }

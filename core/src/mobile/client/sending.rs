@@ -31,21 +31,26 @@ impl Client {
             if !cfg!(panewire_fault = "old-questions-kept") {
                 self.waiting.clear();
             }
-            self.send(now, frames::session_changed(self.pane.as_str(), &from, feed.session_id), out);
+            self.send(now, frames::session_changed(self.shows.pane.as_str(), &from, feed.session_id), out);
         }
         let total = feed.follower.index().total();
         let count = cursor.map_or_else(|| total.min(PAGE_ENTRIES), |cursor| total.saturating_sub(cursor.get()));
         let first = total.saturating_sub(count).saturating_add(1);
         let hello = frames::hello(&Hello {
-            pane: self.pane.as_str(),
-            agent_kind: self.kind.label(),
+            pane: self.shows.pane.as_str(),
+            agent_kind: self.shows.kind.label(),
             session_id: feed.session_id,
+            subagent: self.shows.subagent.as_deref(),
             backlog_count: count,
             total,
             oldest_loaded_seq: if total == 0 { 0 } else { first },
+            subagents: feed.roster.filter(|view| !view.rows.is_empty()),
+            full_roster: self.full_roster,
             generation: &feed.follower.generation(),
             resumed: self.resume.take().map(|_| cursor.is_some()),
         });
+        self.roster = feed.roster.map_or(0, |view| view.version_for(self.full_roster));
+        self.roster_due = None;
         self.send(now, hello, out);
         self.release_if_not_full(out);
         self.stage = Stage::Live;
@@ -56,7 +61,7 @@ impl Client {
 
     /// The live tail: from the ring where the next entry is still there, otherwise from the file.
     pub(super) fn pump_live(&mut self, now: Instant, feed: Feed<'_>, out: &mut VecDeque<Output>) {
-        if matches!(self.page, Some(Page { purpose: Purpose::Cursor | Purpose::Newest { .. }, .. })) {
+        if self.opens() {
             return;
         }
         let reserve = self.reserve_for_page();
@@ -77,6 +82,20 @@ impl Client {
             && let Some(run) = &mut self.catch_up
         {
             run.ask(feed, &mut self.asks);
+        }
+    }
+
+    /// The roster, when it has changed: behind the entries that were there at that time.
+    pub(super) fn pump_roster(&mut self, now: Instant, feed: Feed<'_>, out: &mut VecDeque<Output>) {
+        let Some(view) = feed.roster.filter(|view| view.version_for(self.full_roster) != self.roster) else { return };
+        if self.stage != Stage::Live || self.opens() {
+            return;
+        }
+        let due = *self.roster_due.get_or_insert(Seq::after(feed.follower.index().total()));
+        if self.next_live >= due && self.catch_up.is_none() && self.credit > 0 {
+            self.roster = view.version_for(self.full_roster);
+            self.roster_due = None;
+            self.send(now, frames::subagents(self.shows.pane.as_str(), view, self.full_roster), out);
         }
     }
 
@@ -189,6 +208,11 @@ impl Client {
         let since_id = self.resume.as_ref().map(|resume| resume.since_id.as_str());
         let same = id.is_some() && (id.as_deref() == since_id || cfg!(panewire_fault = "resume-without-its-id"));
         self.say_hello(now, same.then_some(cursor), feed, out);
+    }
+
+    /// Whether its first page is on its way.
+    const fn opens(&self) -> bool {
+        matches!(self.page, Some(Page { purpose: Purpose::Cursor | Purpose::Newest { .. }, .. }))
     }
 
     /// The credit that the tail leaves to a page in progress: half of what there is, so that neither waits for the other.

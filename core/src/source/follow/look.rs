@@ -11,6 +11,7 @@ use crate::agent::{Caps, Counted, Line, Reader};
 use crate::ids::{Handle, Seq};
 use crate::io::{Facts, Failure, FailureKind, FileKind, FileTime, Outcome};
 use crate::limits::{LIVE_LINE_BYTES, MAX_PAGE_ENTRIES, OVERLAP_BYTES};
+use crate::roster::Told;
 use crate::source::index::SeqIndex;
 use crate::source::lines::LineSplitter;
 use crate::source::records;
@@ -138,9 +139,9 @@ impl Follower {
         let missing = OVERLAP_BYTES.saturating_sub(self.head.len());
         self.head.extend_from_slice(new.get(..missing).unwrap_or(new));
         remember_last(&mut self.overlap, new);
-        let Self { lines, index, reader, events, phase, noted, source, .. } = self;
+        let Self { lines, index, told, reader, events, phase, noted, source, .. } = self;
         let _ = lines.push(new, |line| {
-            let odd = count_or_read(&**reader, *phase, &line, index, events);
+            let odd = count_or_read(&**reader, *phase, &line, index, told, events);
             noted.note(odd, &**reader, &line, source);
             ControlFlow::<()>::Continue(())
         });
@@ -150,8 +151,8 @@ impl Follower {
     /// The end of what is there now: a last line without its newline counts as soon as it is whole.
     pub(super) fn finish_pass(&mut self) {
         if records::is_whole(self.lines.tail()) {
-            let Self { lines, index, reader, events, phase, noted, source, .. } = self;
-            let odd = count_or_read(&**reader, *phase, &lines.tail_line(), index, events);
+            let Self { lines, index, told, reader, events, phase, noted, source, .. } = self;
+            let odd = count_or_read(&**reader, *phase, &lines.tail_line(), index, told, events);
             noted.note(odd, &**reader, &lines.tail_line(), source);
             if !cfg!(panewire_fault = "tail-counted-twice") {
                 lines.accept_tail();
@@ -187,6 +188,7 @@ impl Follower {
         self.rewrites = self.rewrites.saturating_add(1);
         self.lines = LineSplitter::new(0, self.line_bytes);
         self.index = SeqIndex::default();
+        self.told = Told::default();
         self.restored_to = 0;
         self.head.clear();
         self.overlap.clear();
@@ -212,11 +214,17 @@ fn count_or_read(
     phase: Phase,
     line: &Line<'_>,
     index: &mut SeqIndex,
+    told: &mut Told,
     events: &mut VecDeque<Event>,
 ) -> bool {
     let mut seq = Seq::after(index.total());
     let is_long = phase == Phase::Counting || line.bytes.len() > LIVE_LINE_BYTES;
-    let counted = if is_long { reader.counted(line) } else { Counted::default() };
+    let counted = if is_long {
+        reader.counted_telling(line, told)
+    } else {
+        reader.tell(line, told);
+        Counted::default()
+    };
     let Counted { entries, odd } = if phase == Phase::Counting {
         counted
     } else if counted.entries > MAX_PAGE_ENTRIES {

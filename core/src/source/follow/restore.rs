@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use super::{Follower, Pending, Phase};
 use crate::io::Outcome;
 use crate::limits::{OVERLAP_BYTES, SAVED_FROM_BYTES};
+use crate::roster::Told;
 use crate::source::index::SeqIndex;
 use crate::source::lines::LineSplitter;
 use crate::source::saved::{Sample, SavedIndex};
@@ -32,6 +33,7 @@ impl Follower {
             index: self.index.clone(),
             head: Sample::of(&self.head),
             tail: Sample::of(tail),
+            told: self.told.clone(),
         };
         Some(saved.encode())
     }
@@ -76,6 +78,7 @@ impl Follower {
                 self.rewrites = saved.rewrites.max(self.rewrites);
                 self.restored_to = saved.index.scanned();
                 self.index = saved.index;
+                self.told = saved.told;
                 self.ask_read(0);
             }
             saved => {
@@ -98,6 +101,7 @@ impl Follower {
         }
         self.head.clear();
         self.index = SeqIndex::default();
+        self.told = Told::default();
         self.index.push(0, u64::from(cfg!(panewire_fault = "seq-shifted-by-a-rewrite") && self.rewrites > 0));
         self.ask_read(0);
     }
