@@ -16,6 +16,8 @@ pub struct Contract {
     total: u64,
     pages: VecDeque<PageAsk>,
     page: Vec<u64>,
+    /// The roster that the client holds, without what changes by itself.
+    roster: Vec<Value>,
     /// Every entry of this session as it was sent first.
     entries: BTreeMap<u64, String>,
 }
@@ -78,6 +80,7 @@ impl Contract {
             }
             // Only for who opted in; it says where the stream is and belongs to no page.
             ("heartbeat", Stage::Opening | Stage::Live) => number("head_seq").map(drop),
+            ("subagents", Stage::Live) => self.subagents(&json["subagents"]),
             ("page_complete", Stage::Opening | Stage::Live) => {
                 let requested = json["requested_before_seq"].as_i64().ok_or("requested_before_seq is missing")?;
                 self.page_complete(requested, number("oldest_loaded_seq")?, &json["has_older"])
@@ -105,10 +108,27 @@ impl Contract {
         ensure(json["oldest_loaded_seq"] == oldest, || format!("oldest_loaded_seq is not {oldest}"))?;
         ensure(json["has_older"] == (oldest > 1), || format!("has_older is wrong for {oldest}"))?;
         ensure(json["has_more"] == json["has_older"], || "has_more differs from has_older".into())?;
+        if let Some(roster) = json.get("subagents") {
+            self.subagents(roster).map_err(|error| format!("hello: {error}"))?;
+        }
         self.session = session.into();
         self.total = total;
         self.head = total - count;
         self.stage = Stage::Opening;
+        Ok(())
+    }
+
+    /// A roster is sent because it differs, and its rows are in order.
+    fn subagents(&mut self, rows: &Value) -> Result<(), String> {
+        let mut roster = rows.as_array().ok_or("a roster that is no list")?.clone();
+        let key = |row: &Value| (row["spawn_depth"].as_u64(), row["agent_id"].as_str().map(str::to_owned));
+        ensure(roster.is_sorted_by(|one, other| key(one) < key(other)), || format!("rows out of order: {rows}"))?;
+        for row in roster.iter_mut().filter_map(Value::as_object_mut) {
+            row.remove("last_activity_ts");
+            row.remove("running_for_ms");
+        }
+        ensure(roster != self.roster, || format!("a roster that is no news: {rows}"))?;
+        self.roster = roster;
         Ok(())
     }
 

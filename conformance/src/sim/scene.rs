@@ -23,6 +23,9 @@ pub const TWO_POLLS: Duration = Duration::from_millis(500);
 /// Long enough for a look at the session, and for what follows from it.
 pub const SESSION_POLLED: Duration = Duration::from_millis(2_500);
 
+/// Long enough for a look at the children, and for what follows from it.
+pub const ROSTER_POLLED: Duration = Duration::from_millis(3_500);
+
 /// One pane with its session in a world.
 #[derive(Debug)]
 pub struct Scene {
@@ -63,6 +66,21 @@ impl Scene {
     pub fn talk(&mut self, entries: u32) {
         let talk = self.agent.talk(entries);
         self.append(&talk);
+    }
+
+    /// A child of the session appears, with metadata that names the call and the depth, and says so many things.
+    pub fn spawn(&mut self, agent_id: &str, call: &str, depth: u64, entries: u32) -> Transcript {
+        let mut child = self.agent.child(agent_id);
+        let meta = serde_json::json!({
+            "agentType": "Explore",
+            "description": format!("do {call}"),
+            "toolUseId": call,
+            "spawnDepth": depth,
+        });
+        let talk = child.talk(entries);
+        self.world.disk.append(&child.path(), talk);
+        self.world.disk.write(&child.meta_path(), meta.to_string());
+        child
     }
 
     /// A client connects, takes the opening, and forgets it.

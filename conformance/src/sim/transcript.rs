@@ -13,19 +13,42 @@ pub struct Transcript {
     lines: u32,
     calls: u32,
     parent: Option<String>,
+    /// The agent whose conversation it is, if it is that of a child.
+    child: Option<String>,
 }
 
 impl Transcript {
     /// A session that has not begun.
     #[must_use]
     pub fn new(session: &str, cwd: &str) -> Self {
-        Self { session: session.into(), cwd: cwd.into(), lines: 0, calls: 0, parent: None }
+        Self { session: session.into(), cwd: cwd.into(), lines: 0, calls: 0, parent: None, child: None }
+    }
+
+    /// The conversation of a child of this session, which has not begun.
+    #[must_use]
+    pub fn child(&self, agent_id: &str) -> Self {
+        Self { child: Some(agent_id.into()), ..Self::new(&self.session, &self.cwd) }
     }
 
     /// Where Claude Code keeps it.
     #[must_use]
     pub fn path(&self) -> String {
-        format!("{}/{}.jsonl", project_directory(&self.cwd), self.session)
+        match &self.child {
+            Some(agent_id) => format!("{}/agent-{agent_id}.jsonl", self.children()),
+            None => format!("{}/{}.jsonl", project_directory(&self.cwd), self.session),
+        }
+    }
+
+    /// The directory of the children of this session.
+    #[must_use]
+    pub fn children(&self) -> String {
+        format!("{}/{}/subagents", project_directory(&self.cwd), self.session)
+    }
+
+    /// Where Claude Code keeps the metadata of this child.
+    #[must_use]
+    pub fn meta_path(&self) -> String {
+        self.path().replace(".jsonl", ".meta.json")
     }
 
     /// The session's id.
@@ -90,6 +113,28 @@ impl Transcript {
         self.message("user", &json!({"role": "user", "content": [block]}), &extra)
     }
 
+    /// The agent starts another one by a call of this id; `waits` is told in the call if it is told at all.
+    pub fn spawn(&mut self, call: &str, waits: Option<bool>, prompt: &str) -> String {
+        let mut input = json!({"description": format!("do {call}"), "prompt": prompt, "subagent_type": "Explore"});
+        if let (Some(waits), Some(input)) = (waits, input.as_object_mut()) {
+            input.insert("run_in_background".into(), json!(!waits));
+        }
+        self.blocks(&json!([{"type": "tool_use", "id": call, "name": "Agent", "input": input}]))
+    }
+
+    /// The call of this id is answered; `result` is what Claude Code adds beside the message.
+    pub fn answer(&mut self, call: &str, result: &Value) -> String {
+        let block = json!({"type": "tool_result", "tool_use_id": call, "content": [{"type": "text", "text": "Done."}]});
+        let extra = format!(",\"toolUseResult\":{result}");
+        self.message("user", &json!({"role": "user", "content": [block]}), &extra)
+    }
+
+    /// The harness tells the agent how these agents are; nothing of an end if there is no status.
+    pub fn notification(&mut self, agents: &[&str], status: Option<&str>) -> String {
+        let text = notification(agents, status);
+        self.message("user", &json!({"role": "user", "content": text}), ",\"origin\":{\"kind\":\"task-notification\"}")
+    }
+
     /// The human shows a picture.
     pub fn picture(&mut self) -> String {
         let source = json!({"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="});
@@ -136,12 +181,22 @@ impl Transcript {
         let parent = self.parent.replace(uuid.clone());
         let (cwd, session, parent) = (json!(self.cwd), json!(self.session), json!(parent));
         let time = timestamp(self.lines);
+        let child = self.child.as_ref().map(|id| format!("\"agentId\":{},", json!(id))).unwrap_or_default();
+        let sidechain = self.child.is_some();
         format!(
-            "{{\"parentUuid\":{parent},\"isSidechain\":false,\"userType\":\"external\",\"cwd\":{cwd},\"sessionId\":{session},\
+            "{{\"parentUuid\":{parent},\"isSidechain\":{sidechain},{child}\"userType\":\"external\",\"cwd\":{cwd},\"sessionId\":{session},\
              \"version\":\"2.1.0\",\"gitBranch\":\"main\",\"type\":\"{kind}\",{body},\"uuid\":\"{uuid}\",\
              \"timestamp\":\"{time}\"{extra}}}\n"
         )
     }
+}
+
+/// A task notification as the harness writes it.
+#[must_use]
+pub fn notification(agents: &[&str], status: Option<&str>) -> String {
+    let ids: String = agents.iter().map(|id| format!("<task-id>{id}</task-id>\n")).collect();
+    let status = status.map(|status| format!("<status>{status}</status>\n")).unwrap_or_default();
+    format!("<task-notification>\n{ids}{status}<summary>Agent \"it\" has news</summary>\n</task-notification>")
 }
 
 /// The directory of a project: every character of its path that is not an ASCII letter or digit becomes `-`.

@@ -31,7 +31,7 @@ pub(crate) struct Roster {
     version: u64,
     full_version: u64,
     /// How far the session's own transcript was when the last look began.
-    parent: (u64, u64),
+    parent: Option<(u64, u64)>,
     /// A look that began after the session was watched has come far enough.
     fresh: bool,
     /// There was such a look before.
@@ -57,7 +57,7 @@ impl Roster {
             rows: Vec::new(),
             version: 0,
             full_version: 0,
-            parent: (0, 0),
+            parent: None,
             fresh: false,
             known: false,
             shown: false,
@@ -104,7 +104,8 @@ impl Bridge {
         let Some(stream) = self.streams.stream_mut(no) else { return };
         let source = stream.follower.source().clone();
         let roster = stream.roster.get_or_insert_with(|| Box::new(Roster::new(kind.finder(&source, line_bytes))));
-        (roster.fresh, roster.shown) = (false, false);
+        // Nobody has looked for a while: every child is looked at.
+        (roster.fresh, roster.shown, roster.parent) = (false, false, None);
         self.timers.set(Timer::Roster(no), self.after(ROSTER_WAIT));
         self.begin_look(no);
     }
@@ -142,7 +143,7 @@ impl Bridge {
         if roster.finder.is_looking() {
             return;
         }
-        let parent = (follower.index().scanned(), follower.told().version());
+        let parent = Some(progress(follower));
         roster.finder.look(Wanted { every_child: parent != roster.parent, read_through });
         roster.parent = parent;
         self.run_roster(no);
@@ -166,8 +167,17 @@ impl Bridge {
         }
     }
 
+    /// The session's own transcript was counted: all that it tells is known now.
+    pub(super) fn roster_counted(&mut self, no: u64) {
+        let Some(Stream { follower, roster: Some(roster), .. }) = self.streams.stream_mut(no) else { return };
+        roster.parent = Some(progress(follower));
+        if roster.fresh {
+            self.show_roster(no);
+        }
+    }
+
     /// Shows what is known of the children of a session now.
-    pub(super) fn show_roster(&mut self, no: u64) {
+    fn show_roster(&mut self, no: u64) {
         let wait_over = self.after(ROSTER_POLL);
         let Some(Stream { follower, roster: Some(roster), .. }) = self.streams.stream_mut(no) else { return };
         if !roster.finder.is_ready() {
@@ -191,4 +201,9 @@ impl Bridge {
         self.timers.stop(Timer::Roster(no));
         self.ops.cancel(Owner::Roster(no), &mut self.outputs);
     }
+}
+
+/// How far a session's own transcript is: another value is a reason to look at every child.
+fn progress(follower: &Follower) -> (u64, u64) {
+    (follower.index().scanned(), follower.told().version())
 }

@@ -121,7 +121,7 @@ impl Bridge {
             self.reopen_clients(no);
         }
         if news.ready {
-            self.show_roster(no);
+            self.roster_counted(no);
             for session in self.sessions.waiting_for(no) {
                 self.rotate(session);
             }

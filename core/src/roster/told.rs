@@ -100,7 +100,11 @@ impl Told {
         let no = self.next();
         match self.calls.get_mut(tool_use_id) {
             Some((_, call)) => call.answer = Some(answer),
-            None => self.remember(digest(tool_use_id.as_bytes()), answer),
+            None => {
+                let digest = digest(tool_use_id.as_bytes());
+                self.unclaimed.retain(|(unclaimed, _)| *unclaimed != digest);
+                self.remember(digest, answer);
+            }
         }
         if let Some(agent_id) = agent_id {
             insert(&mut self.agents, agent_id, (no, tool_use_id.to_string()));
@@ -270,6 +274,7 @@ mod tests {
             for answer_first in [false, true] {
                 let mut told = Told::default();
                 if answer_first {
+                    assert!(!told.awaits(b"t"));
                     told.answered("t", answer, None);
                 }
                 told.called("t", call(waits));
