@@ -11,8 +11,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::machine::Machine;
+use crate::io::{Op, Outcome};
+use crate::machine::{Machine, Tag};
 use crate::source::follow::Source;
+use crate::time::Now;
 
 /// One agent that was started.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -105,6 +107,44 @@ pub trait Finder: Machine + fmt::Debug + Send {
 
     /// Takes what went wrong since this was asked last, for the operator.
     fn take_trouble(&mut self) -> Option<String>;
+}
+
+/// For a kind whose agents start no others.
+#[derive(Debug)]
+pub struct NoChildren;
+
+impl Machine for NoChildren {
+    fn poll_op(&mut self) -> Option<(Tag, Op)> {
+        None
+    }
+
+    fn handle_outcome(&mut self, _now: Now, _tag: Tag, _outcome: Outcome<'_>) {}
+}
+
+impl Finder for NoChildren {
+    fn look(&mut self, _wanted: Wanted) {}
+
+    fn go_on(&mut self, _told: &Told) {}
+
+    fn is_looking(&self) -> bool {
+        false
+    }
+
+    fn is_ready(&self) -> bool {
+        true
+    }
+
+    fn rows(&self, _told: &Told) -> Vec<Row> {
+        Vec::new()
+    }
+
+    fn find(&self, _agent_id: &str) -> Option<Source> {
+        None
+    }
+
+    fn take_trouble(&mut self) -> Option<String> {
+        None
+    }
 }
 
 /// How thorough a look shall be.

@@ -91,7 +91,7 @@ impl Client {
         if self.stage != Stage::Live || self.opens() {
             return;
         }
-        let due = *self.roster_due.get_or_insert(Seq::after(feed.follower.index().total()));
+        let due = *self.roster_due.get_or_insert_with(|| Seq::after(feed.follower.index().total()));
         if self.next_live >= due && self.catch_up.is_none() && self.credit > 0 {
             self.roster = view.version_for(self.full_roster);
             self.roster_due = None;

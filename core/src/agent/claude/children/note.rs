@@ -112,9 +112,8 @@ fn answered(block: Block<'_>, result: Option<Value<'_>>, told: &mut Told) {
     let Some(id) = block.raw.get("tool_use_id").and_then(Value::filled) else { return };
     let get = |key: &str| result.and_then(|result| result.get(key));
     let status = get("status").and_then(Value::literal).unwrap_or_default();
-    let answer = if get("isAsync").is_some_and(Value::is_true) {
-        Answer::Launched
-    } else if status.ends_with(b"_launched") || status.ends_with(b"_spawned") {
+    let goes_on = status.ends_with(b"_launched") || status.ends_with(b"_spawned");
+    let answer = if goes_on || get("isAsync").is_some_and(Value::is_true) {
         Answer::Launched
     } else if status == b"completed" {
         Answer::Finished
