@@ -15,6 +15,7 @@ use panewire_conformance::sim::Transcript;
 use panewire_core::agent::claude::{ClaudeReader, Selection};
 use panewire_core::agent::{Caps, Line, Reader as _};
 use panewire_core::limits::{Limits, MAX_READ_BYTES};
+use panewire_core::roster::Told;
 use panewire_core::source::lines::LineSplitter;
 use panewire_core::source::records;
 use serde_json::{Value, json};
@@ -61,6 +62,7 @@ const CONTENDERS: &[(&str, Run)] = &[
     ("newlines", newlines),
     ("lines", lines),
     ("count", count),
+    ("count, and children", count_telling),
     ("full depth", full),
     ("full depth, uncapped", uncapped),
     ("serde_json::Value", values),
@@ -104,6 +106,13 @@ fn count(bytes: &[u8]) -> u64 {
     let mut entries = 0;
     each_line(bytes, |line| entries += READER.count(line));
     entries
+}
+
+/// As a follower counts: on the way it notes what is told of children.
+fn count_telling(bytes: &[u8]) -> u64 {
+    let (mut entries, mut told) = (0, Told::default());
+    each_line(bytes, |line| entries += READER.counted_telling(line, &mut told).entries);
+    entries + black_box(&told).version()
 }
 
 fn full(bytes: &[u8]) -> u64 {

@@ -6,7 +6,7 @@ use panewire_conformance::sim::client::Received;
 use panewire_conformance::sim::disk::{Access, Effect, OpKind};
 use panewire_conformance::sim::scene::{PANE, ROSTER_POLLED, SESSION_POLLED};
 use panewire_conformance::sim::transcript::notification;
-use panewire_conformance::sim::{Frames as _, Scene};
+use panewire_conformance::sim::{Frames as _, Scene, TOKEN};
 use panewire_core::ids::ExId;
 use panewire_core::io::{FailureKind, Level};
 use serde_json::{Value, json};
@@ -554,4 +554,31 @@ fn what_was_told_before_a_restart_is_known_after_it() {
     let read = accesses.iter().filter(|access| access.kind == OpKind::Read && access.path == scene.path);
     let bytes: usize = read.map(|access| access.len).sum();
     assert!(bytes < 700_000, "{bytes} bytes of the session were read again");
+}
+
+#[test]
+fn who_asks_for_more_sees_it_grow_and_others_are_told_nothing() {
+    let mut scene = Scene::with_entries(1);
+    let mut child = scene.spawn("a1", "toolu_1", 1, 2);
+    let brief = scene.watch();
+    let full = scene.world.connect(&format!("/agent-transcript?pane={PANE}&token={TOKEN}&features=roster"));
+    scene.world.run();
+    scene.world.advance(ROSTER_POLLED);
+    let rows = |frames: &[Received]| -> Vec<Value> {
+        frames.iter().filter_map(|frame| frame.json.get("subagents")).map(|rows| rows[0].clone()).collect()
+    };
+    let first = rows(&scene.world.fresh(full)).pop().unwrap();
+    let seen = |row: &Value| ["entries", "tokens", "last_text"].map(|field| row[field].clone());
+    assert_eq!(seen(&first), [json!(2), json!(8), json!("I look at shelf 2 — “one moment” 🔎.")]);
+    assert!(first["running_for_ms"].is_i64());
+    scene.world.disk.append(&child.path(), child.assistant("The last shelf.\nNothing."));
+    let grown: Vec<Value> = (0..3)
+        .flat_map(|_| {
+            scene.world.advance(ROSTER_POLLED);
+            rows(&scene.world.fresh(full))
+        })
+        .collect();
+    assert_eq!(grown.iter().map(seen).collect::<Vec<_>>(), [[json!(3), json!(16), json!("The last shelf. Nothing.")]]);
+    assert!(scene.world.fresh(brief).is_empty());
+    scene.world.finish();
 }

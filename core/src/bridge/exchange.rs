@@ -302,7 +302,11 @@ impl Bridge {
             Some((child, source)) => self.join_child(ex, resolved, child, source),
             None => self.join(ex, resolved),
         };
+        let wants_more = client.wants_full_roster();
         self.exchanges.insert(ex, Exchange::Client { client: Box::new(client), session });
+        if wants_more {
+            self.fill_roster(session);
+        }
         self.dirty.insert(ex);
     }
 

@@ -134,18 +134,25 @@ impl Bridge {
         self.begin_look(no);
     }
 
+    /// Somebody came who wants more than the contract gives.
+    pub(super) fn fill_roster(&mut self, session: u64) {
+        if let Some(session) = self.sessions.session(session) {
+            self.begin_look(session.roster());
+        }
+    }
+
     fn begin_look(&mut self, no: u64) {
         let clients = self.sessions.roster_clients(no);
         let wants_more =
             |ex| matches!(self.exchanges.get(ex), Some(Exchange::Client { client, .. }) if client.wants_full_roster());
         let read_through = clients.iter().any(wants_more);
         let Some(Stream { follower, roster: Some(roster), .. }) = self.streams.stream_mut(no) else { return };
-        if roster.finder.is_looking() {
-            return;
-        }
         let parent = Some(progress(follower));
-        roster.finder.look(Wanted { every_child: parent != roster.parent, read_through });
-        roster.parent = parent;
+        let wanted = Wanted { every_child: parent != roster.parent, read_through };
+        if !roster.finder.is_looking() {
+            roster.parent = parent;
+        }
+        roster.finder.look(wanted);
         self.run_roster(no);
     }
 

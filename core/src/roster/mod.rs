@@ -86,7 +86,7 @@ pub fn differ(one: &[Row], other: &[Row], differs: fn(&Row, &Row) -> bool) -> bo
 
 /// Finds the children of one session and keeps up with them, in its own kind's layout.
 pub trait Finder: Machine + fmt::Debug + Send {
-    /// Looks again, unless the last look still goes on.
+    /// Looks again. A look that still goes on becomes no other but for what is to be read as a whole.
     fn look(&mut self, wanted: Wanted);
 
     /// Goes on with the look. Comes after [`look`](Self::look) and every outcome; `told` is what the session's own

@@ -363,7 +363,7 @@ impl Children {
             bytes = bytes.saturating_add(child.seen.1.saturating_sub(known));
             self.visits.push_back((id.clone(), Purpose::Through(child.through.take())));
         }
-        self.ready |= self.wanted.read_through || bytes > CHILDREN_FIRST_BYTES;
+        self.ready |= bytes > CHILDREN_FIRST_BYTES;
     }
 
     /// The children that may have started one of which the session itself does not know whether it has finished.
@@ -415,6 +415,10 @@ impl Children {
 impl Finder for Children {
     fn look(&mut self, wanted: Wanted) {
         if self.phase != Phase::Idle {
+            if wanted.read_through && !self.wanted.read_through {
+                // Somebody came who wants more: what is to be read is found out anew when this look is through.
+                (self.wanted.read_through, self.phase) = (true, Phase::Looking);
+            }
             return;
         }
         self.phase = Phase::Looking;
