@@ -265,3 +265,6 @@ impl Driver {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
