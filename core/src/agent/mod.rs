@@ -3,9 +3,11 @@
 pub mod claude;
 pub mod drift;
 pub(crate) mod gather;
+mod input;
 pub(crate) mod layout;
 pub mod locate;
 pub mod sessions;
+mod shown;
 
 use alloc::boxed::Box;
 use alloc::string::String;

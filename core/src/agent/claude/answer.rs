@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 
 use super::patch;
 use crate::agent::Caps;
+use crate::agent::shown::output;
 use crate::entry::ansi::Plain;
-use crate::entry::caps::Capped;
 use crate::entry::diff::{self, Diff};
 use crate::entry::{Text, ToolResult};
 use crate::source::json::Value;
@@ -82,11 +82,11 @@ impl<'a> Rich<'a> {
 
     fn output(&self, caps: &Caps) -> Option<Text> {
         match self {
-            Self::Text(text) => plain(caps, |out| told(*text, out)),
+            Self::Text(text) => output(caps, |out| told(*text, out)),
             Self::Object(_) => {
                 let stdout = self.get("stdout").filter(|out| !out.is_empty());
                 let stderr = self.get("stderr").filter(|err| !err.is_empty());
-                plain(caps, |out| {
+                output(caps, |out| {
                     if let Some(chars) = stdout.and_then(Value::chars) {
                         out.decode(chars);
                     }
@@ -112,12 +112,12 @@ impl<'a> patch::Source<'a> for &Rich<'a> {
 fn content(block: Value<'_>, caps: &Caps) -> Option<Text> {
     let content = block.get("content")?;
     if content.literal().is_some() {
-        return plain(caps, |out| told(content, out));
+        return output(caps, |out| told(content, out));
     }
     if content.is_object() {
-        return plain(caps, |out| element(content, out));
+        return output(caps, |out| element(content, out));
     }
-    plain(caps, |out| {
+    output(caps, |out| {
         for (index, part) in content.elements().enumerate() {
             if index > 0 {
                 out.push('\n');
@@ -160,12 +160,4 @@ fn told(text: Value<'_>, out: &mut Plain<'_>) {
         }
         None => out.decode(chars),
     }
-}
-
-fn plain(caps: &Caps, write: impl FnOnce(&mut Plain<'_>)) -> Option<Text> {
-    let mut out = Capped::indented(caps.output_chars);
-    let mut terminal = Plain::new(&mut out);
-    write(&mut terminal);
-    terminal.finish();
-    (!out.is_empty()).then(|| out.into_noted_text())
 }

@@ -5,8 +5,8 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use crate::agent::Caps;
-use crate::entry::diff::{self, Diff, Hunk};
-use crate::entry::{ToolCall, caps};
+use crate::agent::input::{Input, edits, file, set_diff, shell, text, title};
+use crate::entry::{ToolCall, caps, diff};
 use crate::limits::{SUBTITLE_CHARS, SUMMARY_CHARS};
 use crate::source::json::Value;
 
@@ -42,14 +42,14 @@ fn describe(call: &mut ToolCall, name: &str, input: Input<'_>, caps: &Caps) -> O
         }
         "Edit" => {
             file(call, input, "file_path");
-            set_diff(call, edits(&[input], caps));
+            set_diff(call, edits([replacement(input)], caps));
             input.line("file_path")
         }
         "MultiEdit" => {
             file(call, input, "file_path");
             let each: Vec<Input<'_>> = input.list("edits").map(Input).collect();
             call.subtitle = Some(counted(each.len(), "edit"));
-            set_diff(call, edits(&each, caps));
+            set_diff(call, edits(each.into_iter().map(replacement), caps));
             input.line("file_path")
         }
         "NotebookEdit" => {
@@ -116,54 +116,8 @@ fn describe(call: &mut ToolCall, name: &str, input: Input<'_>, caps: &Caps) -> O
     }
 }
 
-fn shell(call: &mut ToolCall, input: Input<'_>, key: &str, caps: &Caps) {
-    if let Some(command) = input.0.get(key).and_then(Value::chars) {
-        let command = caps::decoded(command, caps.command_chars);
-        call.command_truncated = command.truncated;
-        call.command = Some(command.text).filter(|command| !command.is_empty());
-    }
-}
-
-fn file(call: &mut ToolCall, input: Input<'_>, key: &str) {
-    call.file = input.whole(key).and_then(|path| base_name(&path));
-}
-
-/// The last part of a path, with either kind of separator.
-pub(super) fn base_name(path: &str) -> Option<String> {
-    let name = path.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next().unwrap_or_default();
-    caps::one_line(name.chars(), SUBTITLE_CHARS)
-}
-
-fn set_diff(call: &mut ToolCall, diff: Option<Diff>) {
-    if let Some(diff) = diff {
-        call.diff_truncated = diff.truncated;
-        call.diff = Some(diff.text);
-    }
-}
-
-/// What edits of one file are about to change. Where in the file is not known yet: each is placed behind the last one.
-fn edits(edits: &[Input<'_>], caps: &Caps) -> Option<Diff> {
-    let texts: Vec<(String, String)> = edits
-        .iter()
-        .map(|edit| (edit.whole("old_string").unwrap_or_default(), edit.whole("new_string").unwrap_or_default()))
-        .map(|(old, new)| diff::as_lines(old, new))
-        .collect();
-    let mut hunks: Vec<Hunk<'_>> = Vec::new();
-    let (mut old_lines, mut new_lines) = (0_u64, 0_u64);
-    for (old, new) in &texts {
-        for mut hunk in diff::hunks(old, new) {
-            hunk.old_start = hunk.old_start.saturating_add(old_lines);
-            hunk.new_start = hunk.new_start.saturating_add(new_lines);
-            hunks.push(hunk);
-        }
-        old_lines = old_lines.saturating_add(line_count(old));
-        new_lines = new_lines.saturating_add(line_count(new));
-    }
-    diff::render(&hunks, caps)
-}
-
-fn line_count(text: &str) -> u64 {
-    u64::try_from(text.split_inclusive('\n').count()).unwrap_or(u64::MAX)
+fn replacement(edit: Input<'_>) -> (String, String) {
+    (edit.whole("old_string").unwrap_or_default(), edit.whole("new_string").unwrap_or_default())
 }
 
 fn range(input: Input<'_>) -> Option<String> {
@@ -220,69 +174,6 @@ fn questions(call: &mut ToolCall, input: Input<'_>) -> Option<String> {
     caps::one_line(asked.join(" ").chars(), SUMMARY_CHARS)
 }
 
-/// The name as a label: `mcp__server__tool` says which server's tool it is.
-fn title(name: &str) -> String {
-    let parts = name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"));
-    let readable = parts.map_or_else(|| name.to_string(), |(server, tool)| format!("{server}: {tool}"));
-    caps::one_line(readable.chars(), SUBTITLE_CHARS).unwrap_or_else(|| name.to_string())
-}
-
 fn counted(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
-}
-
-fn text(value: Value<'_>, key: &str) -> Option<String> {
-    value.get(key).and_then(Value::filled)
-}
-
-/// The input of a call.
-#[derive(Clone, Copy)]
-struct Input<'a>(Value<'a>);
-
-impl<'a> Input<'a> {
-    /// A member as it is, if it is a string.
-    fn whole(self, key: &str) -> Option<String> {
-        self.0.get(key).and_then(Value::text)
-    }
-
-    /// A member on one line, as long as a summary may be. Numbers and words are shown as they are written.
-    fn line(self, key: &str) -> Option<String> {
-        self.short(key, SUMMARY_CHARS)
-    }
-
-    /// A member on one line, as long as a subtitle may be.
-    fn label(self, key: &str) -> Option<String> {
-        self.short(key, SUBTITLE_CHARS)
-    }
-
-    fn short(self, key: &str, cap_chars: usize) -> Option<String> {
-        let value = self.0.get(key)?;
-        match value.chars() {
-            Some(chars) => caps::one_line(chars, cap_chars),
-            None if value.is_null() => None,
-            None => one_line_json(value, cap_chars),
-        }
-    }
-
-    /// The elements of a member.
-    fn list(self, key: &str) -> impl Iterator<Item = Value<'a>> + use<'a> {
-        self.0.get(key).into_iter().flat_map(Value::elements)
-    }
-
-    /// The members that are there, on one line.
-    fn joined(self, keys: &[&str], separator: &str) -> Option<String> {
-        let parts: Vec<String> = keys.iter().filter_map(|key| self.line(key)).collect();
-        caps::one_line(parts.join(separator).chars(), SUMMARY_CHARS)
-    }
-
-    /// The whole input on one line.
-    fn json(self) -> Option<String> {
-        one_line_json(self.0, SUMMARY_CHARS).filter(|json| json != "{}" && json != "null")
-    }
-}
-
-fn one_line_json(value: Value<'_>, cap_chars: usize) -> Option<String> {
-    // Only the beginning is shown, and an input may be huge.
-    let head = value.raw().get(..cap_chars.saturating_mul(16)).unwrap_or_else(|| value.raw());
-    caps::one_line(String::from_utf8_lossy(head).chars(), cap_chars)
 }

@@ -8,30 +8,17 @@ use super::said::{self, Speech};
 use super::walk::{Item, Part, Unknown, What};
 use super::{answer, call, notice};
 use crate::agent::Caps;
-use crate::entry::{Body, Entry, Role, Text, ansi, caps};
+use crate::agent::shown::{self, cut, glance, legible, named, note, place, seen, whole};
+use crate::entry::{Body, Entry, Role, Text, caps};
 use crate::limits::UNREADABLE_CHARS;
 use crate::source::json::Value;
 
 /// The entry of one item of a line that lies at `offset`.
 pub(super) fn entry(offset: u64, item: &Item<'_, '_>, caps: &Caps) -> Entry {
     match item {
-        Item::TooLong(bytes) => unreadable(offset, 0, format!("line too long to read ({bytes} bytes)")),
-        Item::Fragment(at, bytes) => {
-            let note = format!("unreadable line ({} bytes): {}", bytes.len(), glance(bytes));
-            unreadable(offset, *at, note)
-        }
+        Item::TooLong(bytes) => shown::too_long(offset, *bytes),
+        Item::Fragment(at, bytes) => shown::fragment(offset, *at, bytes),
         Item::Part(part) => self::part(offset, part, caps),
-    }
-}
-
-fn unreadable(offset: u64, at: usize, text: String) -> Entry {
-    Entry {
-        id: format!("@{}#0", place(offset, at)),
-        parent_id: None,
-        ts: None,
-        role: Role::System,
-        body: Body::Message(Text { text, truncated: false }),
-        parsed: false,
     }
 }
 
@@ -69,14 +56,6 @@ fn id(offset: u64, part: &Part<'_, '_>) -> String {
     }
 }
 
-fn place(offset: u64, at: usize) -> u64 {
-    offset.saturating_add(u64::try_from(at).unwrap_or(u64::MAX))
-}
-
-fn named(value: Option<Value<'_>>) -> Option<String> {
-    value.and_then(Value::filled)
-}
-
 fn said(record: &Record<'_>, text: Value<'_>, speech: Speech, role: Role, caps: &Caps) -> (Role, Body) {
     let injected = record.meta
         || record.compact_summary
@@ -110,29 +89,9 @@ fn spoken(speech: Speech, text: &str, caps: &Caps) -> Text {
     legible(&said::readable(speech, text), caps)
 }
 
-/// A text without what only a terminal understands; never blank.
-fn legible(text: &str, caps: &Caps) -> Text {
-    let plain = ansi::plain(text);
-    let nothing = || format!("(nothing to read in {} characters)", text.chars().count());
-    let shown = if plain.is_empty() { nothing() } else { plain };
-    caps::text(shown.chars(), caps.text_chars)
-}
-
 fn is_synthetic(record: &Record<'_>) -> bool {
     let model = record.message.as_ref().and_then(|message| message.model);
     record.api_error || model.is_some_and(|model| model.is("<synthetic>"))
-}
-
-fn cut(text: Value<'_>, caps: &Caps) -> Text {
-    text.chars().map(|chars| caps::decoded(chars, caps.text_chars)).unwrap_or_default()
-}
-
-fn whole(text: Value<'_>) -> String {
-    text.text().unwrap_or_default()
-}
-
-fn note(text: String) -> Text {
-    Text { text, truncated: false }
 }
 
 fn notice_body(text: &str, caps: &Caps) -> Body {
@@ -191,15 +150,4 @@ fn first_text(message: &super::record::Message<'_>) -> Option<String> {
         Some(Content::Other(other)) => Some(glance(other.raw())),
         None => message.other.map(seen),
     }
-}
-
-fn seen(value: Value<'_>) -> String {
-    value.filled().unwrap_or_else(|| glance(value.raw()))
-}
-
-/// The beginning of bytes that may be anything, on one line.
-fn glance(bytes: &[u8]) -> String {
-    let head = bytes.get(..UNREADABLE_CHARS * 4 + 4).unwrap_or(bytes);
-    let text = String::from_utf8_lossy(head);
-    caps::one_line(text.chars(), UNREADABLE_CHARS).unwrap_or_else(|| "nothing that can be shown".to_string())
 }
