@@ -37,13 +37,15 @@ pub struct Config {
 pub struct Roots {
     /// Claude Code's configuration directory (`~/.claude`); sessions lie in `projects/` below it.
     pub claude: String,
+    /// pi's directory (`~/.pi/agent`); sessions lie in `sessions/` below it.
+    pub pi: String,
 }
 
 impl Roots {
     /// The directories that agents have in a home of which nothing else is known.
     #[must_use]
     pub fn below(home: &str) -> Self {
-        Self { claude: format!("{home}/.claude") }
+        Self { claude: format!("{home}/.claude"), pi: format!("{home}/.pi/agent") }
     }
 }
 

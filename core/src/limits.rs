@@ -71,6 +71,9 @@ pub const OVERLAP_BYTES: usize = 4 * 1024;
 /// Bytes between two checkpoints of an index.
 pub const CHECKPOINT_BYTES: u64 = 64 * 1024;
 
+/// Bytes that a reader remembers of the lines before: every checkpoint carries them.
+pub const READER_STATE_BYTES: usize = 256;
+
 /// Bytes at the beginning and at the end of a file that decide the status of an upgrade.
 pub const PROBE_BYTES: usize = 64 * 1024;
 

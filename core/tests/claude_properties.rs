@@ -1,54 +1,15 @@
 //! What must hold for any bytes whatever: counting and reading agree, and what a file says is never taken back when
 //! it grows.
 
+mod hostile;
+
 use panewire_core::agent::claude::{ClaudeReader, Selection, recorded};
-use panewire_core::agent::{Caps, Line, Reader as _};
 use panewire_core::entry::{Body, Entry};
-use panewire_core::source::records;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-// What follows a file, in two lines: complete lines, and the last one before its newline if it is whole.
-
 fn entries_of(selection: Selection, bytes: &[u8]) -> Vec<Entry> {
-    let mut follower = Follower::new(selection);
-    follower.grow(bytes);
-    follower.entries
-}
-
-/// The rule by which a growing file is read.
-struct Follower {
-    reader: ClaudeReader,
-    offset: u64,
-    tail: Vec<u8>,
-    entries: Vec<Entry>,
-}
-
-impl Follower {
-    fn new(selection: Selection) -> Self {
-        Self { reader: ClaudeReader { selection }, offset: 0, tail: Vec::new(), entries: Vec::new() }
-    }
-
-    fn grow(&mut self, bytes: &[u8]) {
-        self.tail.extend_from_slice(bytes);
-        while let Some(end) = self.tail.iter().position(|&byte| byte == b'\n') {
-            let line: Vec<u8> = self.tail.drain(..=end).collect();
-            self.take(&line[..end]);
-            self.offset += 1;
-        }
-        if records::is_whole(&self.tail) {
-            let tail = std::mem::take(&mut self.tail);
-            self.take(&tail);
-        }
-    }
-
-    fn take(&mut self, bytes: &[u8]) {
-        let line = Line { offset: self.offset, bytes, over_cap: None };
-        let before = self.entries.len();
-        self.reader.read(&line, &Caps::WIRE, &mut |entry| self.entries.push(entry));
-        assert_eq!(self.reader.count(&line), (self.entries.len() - before) as u64, "{line:?}");
-        self.offset += bytes.len() as u64;
-    }
+    hostile::entries_of(&ClaudeReader { selection }, bytes)
 }
 
 fn selections() -> impl Strategy<Value = Selection> {
@@ -169,95 +130,11 @@ fn written() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-fn session() -> impl Strategy<Value = Vec<u8>> {
-    prop::collection::vec(written(), 0..7).prop_map(|records| {
-        let mut bytes = records.join(&b"\n"[..]);
-        bytes.push(b'\n');
-        bytes
-    })
-}
-
-/// One kind of damage.
-#[derive(Debug, Clone)]
-enum Damage {
-    /// The bytes of a range are gone: a torn write, or a lost newline.
-    Lose(prop::sample::Index, usize),
-    /// A newline is gone, or has become something else.
-    Glue(prop::sample::Index, &'static [u8]),
-    /// A byte is another one.
-    Change(prop::sample::Index, u8),
-    /// Bytes stand where they should not.
-    Insert(prop::sample::Index, &'static [u8]),
-}
-
-fn damage() -> impl Strategy<Value = Damage> {
-    let at = any::<prop::sample::Index>;
-    let glue = prop::sample::select(vec![&b""[..], b" ", b"\r", b"\0\0\0", b"\xEF\xBB\xBF", b" x ", b","]);
-    let insert = prop::sample::select(vec![
-        &b"\0\0"[..],
-        b"\xEF\xBB\xBF",
-        b"\n",
-        b"\"",
-        b"}",
-        b"{",
-        b"\\",
-        b"\xFF",
-        br#"{"type":"assistant","message":{"content":"whole"}}"#,
-        br#"{"parentUuid":"#,
-    ]);
-    prop_oneof![
-        (at(), 1..60_usize).prop_map(|(at, len)| Damage::Lose(at, len)),
-        (at(), glue).prop_map(|(at, with)| Damage::Glue(at, with)),
-        (at(), prop::sample::select(b"\"{}[],:\\ x1\x01\n".to_vec())).prop_map(|(at, byte)| Damage::Change(at, byte)),
-        (at(), insert).prop_map(|(at, bytes)| Damage::Insert(at, bytes)),
-    ]
-}
-
-fn damaged(mut bytes: Vec<u8>, damages: &[Damage]) -> Vec<u8> {
-    for damage in damages {
-        if bytes.is_empty() {
-            break;
-        }
-        match damage {
-            Damage::Lose(at, len) => {
-                let from = at.index(bytes.len());
-                bytes.drain(from..(from + len).min(bytes.len()));
-            }
-            Damage::Glue(at, with) => {
-                let ends: Vec<usize> = (0..bytes.len()).filter(|&at| bytes[at] == b'\n').collect();
-                if !ends.is_empty() {
-                    let end = ends[at.index(ends.len())];
-                    bytes.splice(end..=end, with.iter().copied());
-                }
-            }
-            Damage::Change(at, byte) => {
-                let at = at.index(bytes.len());
-                bytes[at] = *byte;
-            }
-            Damage::Insert(at, with) => {
-                let at = at.index(bytes.len());
-                bytes.splice(at..at, with.iter().copied());
-            }
-        }
-    }
-    bytes
-}
+/// The ways in which a record of this agent begins, or ends too early.
+const INSERTS: &[&[u8]] = &[br#"{"type":"assistant","message":{"content":"whole"}}"#, br#"{"parentUuid":"#];
 
 fn hostile() -> impl Strategy<Value = Vec<u8>> {
-    prop_oneof![
-        2 => session(),
-        6 => (session(), prop::collection::vec(damage(), 1..4)).prop_map(|(bytes, damages)| damaged(bytes, &damages)),
-        1 => prop::collection::vec(any::<u8>(), 0..200),
-        1 => prop::collection::vec(prop::sample::select(b"{}[]\",:\\ \na1".to_vec()), 0..200),
-    ]
-}
-
-fn is_blank(entry: &Entry) -> bool {
-    match &entry.body {
-        Body::Message(text) | Body::Thinking(text) | Body::Attachment(text) => text.text.trim().is_empty(),
-        Body::ToolCall(call) => call.name.trim().is_empty(),
-        Body::ToolResult(_) => false,
-    }
+    hostile::files(written(), INSERTS)
 }
 
 proptest! {
@@ -266,76 +143,33 @@ proptest! {
 
     /// Whatever was said of a prefix is the beginning of what is said of the whole: at every byte, for any bytes.
     #[test]
-    fn entries_of_every_prefix_are_a_prefix(selection in selections(), mut bytes in hostile()) {
-        bytes.push(b'\n');
-        let all = entries_of(selection, &bytes);
-        for cut in 0..bytes.len() {
-            let some = entries_of(selection, &bytes[..cut]);
-            prop_assert!(all.starts_with(&some), "cut at {cut} of {:?}", String::from_utf8_lossy(&bytes));
-        }
+    fn entries_of_every_prefix_are_a_prefix(selection in selections(), bytes in hostile()) {
+        hostile::every_prefix_is_a_prefix(&ClaudeReader { selection }, bytes)?;
     }
 
     /// Looking at a growing file often, seldom or once gives the same entries.
     #[test]
     fn the_moments_of_looking_do_not_matter(
         selection in selections(),
-        mut bytes in hostile(),
-        mut cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
+        bytes in hostile(),
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
         everywhere in any::<bool>(),
     ) {
-        bytes.push(b'\n');
-        let all = entries_of(selection, &bytes);
-        let mut places: Vec<usize> = cuts.drain(..).map(|cut| cut.index(bytes.len())).collect();
-        if everywhere {
-            places = (0..bytes.len()).collect();
-        }
-        places.push(bytes.len());
-        places.sort_unstable();
-        let mut follower = Follower::new(selection);
-        let mut from = 0;
-        for to in places {
-            follower.grow(&bytes[from..to]);
-            prop_assert!(all.starts_with(&follower.entries), "at {to} of {:?}", String::from_utf8_lossy(&bytes));
-            from = to;
-        }
-        prop_assert_eq!(follower.entries, all);
+        hostile::moments_do_not_matter(&ClaudeReader { selection }, bytes, &cuts, everywhere)?;
     }
-
 }
 
 proptest! {
     /// Counting says how many entries reading makes, capped or not, and none of them is blank.
     #[test]
     fn counting_and_reading_agree(selection in selections(), bytes in hostile()) {
-        let reader = ClaudeReader { selection };
-        for line in bytes.split(|&byte| byte == b'\n') {
-            let line = Line { offset: 0, bytes: line, over_cap: None };
-            for caps in [Caps::WIRE, Caps::NONE, Caps { text_chars: 5, output_chars: 5, command_chars: 1,
-                                                         diff_lines: 1, diff_chars: 5 }] {
-                let mut entries = Vec::new();
-                reader.read(&line, &caps, &mut |entry| entries.push(entry));
-                prop_assert_eq!(reader.count(&line), entries.len() as u64, "{}", String::from_utf8_lossy(line.bytes));
-                for entry in entries {
-                    prop_assert!(!is_blank(&entry), "{entry:?} of {}", String::from_utf8_lossy(line.bytes));
-                }
-            }
-        }
+        hostile::counting_and_reading_agree(&ClaudeReader { selection }, &bytes)?;
     }
 
     /// A whole prefix ends where it says, and taking it apart there changes nothing.
     #[test]
     fn a_whole_prefix_is_whole(bytes in hostile()) {
-        for line in bytes.split(|&byte| byte == b'\n') {
-            let end = records::whole_prefix(line);
-            prop_assert!(end == 0 || records::is_whole(&line[..end]));
-            let (head, rest) = line.split_at(end);
-            let mut parts = Follower::new(Selection::Child);
-            parts.take(head);
-            parts.take(rest);
-            let mut whole = Follower::new(Selection::Child);
-            whole.take(line);
-            prop_assert_eq!(parts.entries, whole.entries);
-        }
+        hostile::whole_prefixes_are_whole(&ClaudeReader { selection: Selection::Child }, &bytes)?;
     }
 
     /// The beginning of a file may be cut anywhere.

@@ -103,10 +103,10 @@ fn what_is_not_there_is_said_in_one_line() {
     let said = "panewire: cannot read /nowhere/at/all: No such file or directory (os error 2)\n";
     assert_eq!((code, &*out, &*err), (Some(1), "", said));
     let empty = tempfile::tempdir().unwrap();
-    let projects = empty.path().join(".claude/projects");
+    let roots = [".claude/projects", ".pi/agent/sessions"].map(|root| empty.path().join(root).display().to_string());
     let said = format!(
-        "panewire: there are no sessions: {} does not exist; name a DIR or a FILE, or another home by --home DIR\n",
-        projects.display()
+        "panewire: there are no sessions: none of {} exists; name a DIR or a FILE, or another home by --home DIR\n",
+        roots.join(", ")
     );
     assert_eq!(drift(empty.path(), &[]), (Some(1), String::new(), said));
 }

@@ -84,6 +84,22 @@ impl Pane {
         }
     }
 
+    /// The same pane with another kind of agent in it.
+    #[must_use]
+    pub fn of_kind(self, agent: &str) -> Self {
+        Self { agent: Some(agent.into()), ..self }
+    }
+
+    /// The same pane with a session that its agent names by its file.
+    #[must_use]
+    pub fn with_file(mut self, path: &str) -> Self {
+        self.set_session(path);
+        if let Some(session) = &mut self.agent_session {
+            session.kind = "path".into();
+        }
+        self
+    }
+
     /// The same pane with this session of its own agent.
     #[must_use]
     pub fn with_session(mut self, id: &str) -> Self {

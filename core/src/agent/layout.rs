@@ -10,6 +10,7 @@ use super::locate::Wanted;
 use crate::config::Roots;
 use crate::ids::SessionId;
 use crate::limits;
+use crate::source::json::Value;
 
 /// Where the sessions of one kind of agent lie.
 pub(crate) trait Layout: fmt::Debug + Sync {
@@ -18,6 +19,9 @@ pub(crate) trait Layout: fmt::Debug + Sync {
 
     /// What the beginning of a file says.
     fn recorded(&self) -> fn(&[u8]) -> Recorded;
+
+    /// Whether a file with this beginning was written by this kind.
+    fn wrote(&self, head: &[u8]) -> bool;
 
     /// Where to look for what is wanted.
     fn search(&self, roots: &Roots, cwd: Option<&str>, wanted: &Wanted) -> Search;
@@ -55,6 +59,13 @@ pub(crate) struct Pending {
 pub fn is_session_id(text: &str) -> bool {
     let is_short = (1..=limits::MAX_SESSION_ID_BYTES).contains(&text.len());
     is_short && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+}
+
+/// The first line of a file, if it is an object. It may be cut: what was read of it before the cut counts.
+pub(crate) fn first_object(head: &[u8]) -> Option<Value<'_>> {
+    let head = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
+    let line = head.split(|&byte| byte == b'\n').find(|line| !line.trim_ascii().is_empty())?;
+    Some(Value(line.trim_ascii())).filter(|value| value.is_object())
 }
 
 /// Whether a disk can have a directory of that name.

@@ -6,11 +6,15 @@ pub(crate) mod gather;
 mod input;
 pub(crate) mod layout;
 pub mod locate;
+pub mod pi;
 pub mod sessions;
 mod shown;
+mod skim;
+mod state;
 
 use alloc::boxed::Box;
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt;
 use core::ops::ControlFlow;
 
@@ -18,9 +22,13 @@ use self::claude::layout::ClaudeLayout;
 use self::claude::{ClaudeReader, Selection};
 use self::drift::Drift;
 use self::layout::Layout;
+use self::pi::PiReader;
+use self::pi::layout::PiLayout;
+pub use self::state::State;
+use crate::config::Roots;
 use crate::entry::Entry;
 pub use crate::entry::caps::Caps;
-use crate::roster::{Finder, Told};
+use crate::roster::{Finder, NoChildren, Told};
 use crate::source::follow::Source;
 
 /// One physical line of a transcript, as the line splitter lends it.
@@ -67,6 +75,31 @@ pub trait Reader: fmt::Debug + Send {
     /// The same without the first `skip` of them, until `each` breaks: nothing is built that is not given out.
     fn read_from(&self, line: &Line<'_>, caps: &Caps, skip: u64, each: &mut dyn FnMut(Entry) -> ControlFlow<()>);
 
+    /// Whether what a line makes depends on the lines before it. If not, the two that follow are the two above.
+    fn is_stateful(&self) -> bool {
+        false
+    }
+
+    /// As [`counted`](Reader::counted), for a line behind others: `state` is what matters of them, and then also of this
+    /// one. It begins empty.
+    fn counted_after(&self, state: &mut State, line: &Line<'_>) -> Counted {
+        let _ = state;
+        self.counted(line)
+    }
+
+    /// As [`read_from`](Reader::read_from), for a line behind others.
+    fn read_after(
+        &self,
+        state: &State,
+        line: &Line<'_>,
+        caps: &Caps,
+        skip: u64,
+        each: &mut dyn FnMut(Entry) -> ControlFlow<()>,
+    ) {
+        let _ = state;
+        self.read_from(line, caps, skip, each);
+    }
+
     /// Notes everything in the line of this file that the reader does not know.
     fn drift(&self, line: &Line<'_>, file: &str, drift: &mut Drift);
 }
@@ -97,11 +130,13 @@ pub struct Recorded {
 pub enum AgentKind {
     /// Claude Code.
     Claude,
+    /// pi.
+    Pi,
 }
 
 impl AgentKind {
     /// Every kind, in the order in which they are listed.
-    pub const ALL: &'static [Self] = &[Self::Claude];
+    pub const ALL: &'static [Self] = &[Self::Claude, Self::Pi];
 
     /// The kind that herdr calls so; case and blanks around it do not matter.
     #[must_use]
@@ -115,6 +150,7 @@ impl AgentKind {
     pub const fn label(self) -> &'static str {
         match self {
             Self::Claude => "claude",
+            Self::Pi => "pi",
         }
     }
 
@@ -123,13 +159,28 @@ impl AgentKind {
     pub fn reader(self) -> Box<dyn Reader> {
         match self {
             Self::Claude => Box::new(ClaudeReader { selection: Selection::Main }),
+            Self::Pi => Box::new(PiReader),
         }
+    }
+
+    /// The kind that wrote a file with this beginning.
+    #[must_use]
+    pub fn that_wrote(head: &[u8]) -> Self {
+        let others = Self::ALL.iter().copied().filter(|kind| *kind != Self::Claude);
+        others.into_iter().find(|kind| kind.layout().wrote(head)).unwrap_or(Self::Claude)
+    }
+
+    /// The directories in which its sessions lie.
+    #[must_use]
+    pub fn session_roots(self, roots: &Roots) -> Vec<String> {
+        self.layout().all(roots).into_iter().map(|attempt| attempt.under).collect()
     }
 
     /// Where its sessions lie.
     pub(crate) fn layout(self) -> &'static dyn Layout {
         match self {
             Self::Claude => &ClaudeLayout,
+            Self::Pi => &PiLayout,
         }
     }
 
@@ -138,6 +189,7 @@ impl AgentKind {
     pub fn child_reader(self) -> Box<dyn Reader> {
         match self {
             Self::Claude => Box::new(ClaudeReader { selection: Selection::Child }),
+            kind => kind.reader(),
         }
     }
 
@@ -146,6 +198,7 @@ impl AgentKind {
     pub fn finder(self, parent: &Source, line_bytes: usize) -> Box<dyn Finder> {
         match self {
             Self::Claude => Box::new(claude::children::Children::new(parent, line_bytes)),
+            Self::Pi => Box::new(NoChildren),
         }
     }
 }

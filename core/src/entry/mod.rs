@@ -3,6 +3,7 @@
 pub mod ansi;
 pub mod caps;
 pub mod diff;
+pub mod unified;
 
 use alloc::string::String;
 

@@ -1,7 +1,9 @@
 //! The sparse index of a stream: where in the file which seq lies.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
+use crate::agent::State;
 use crate::ids::Seq;
 use crate::limits::CHECKPOINT_BYTES;
 
@@ -14,10 +16,15 @@ pub struct Checkpoint {
     pub entries_before: u64,
 }
 
-/// Checkpoints every 64 KiB and the number of entries so far: 16 bytes for each 64 KiB of file.
+/// Checkpoints every 64 KiB and the number of entries so far: 16 bytes for each 64 KiB of file, and what the reader
+/// remembers there if it remembers anything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SeqIndex {
     checkpoints: Vec<Checkpoint>,
+    /// What the reader remembers at a checkpoint, by its offset; not where that is nothing.
+    states: BTreeMap<u64, State>,
+    /// What it remembers of all that was counted.
+    state: State,
     total: u64,
     scanned: u64,
 }
@@ -30,16 +37,47 @@ impl Checkpoint {
 impl SeqIndex {
     /// An index that was saved.
     pub(super) const fn restored(checkpoints: Vec<Checkpoint>, total: u64, scanned: u64) -> Self {
-        Self { checkpoints, total, scanned }
+        Self { checkpoints, states: BTreeMap::new(), state: State::none(), total, scanned }
+    }
+
+    /// The same, made by a reader that remembers something.
+    pub(super) fn with_states(self, states: BTreeMap<u64, State>, state: State) -> Self {
+        Self { states, state, ..self }
     }
 
     /// Notes a line that begins at `start` and holds `entries` entries. Lines come in order.
     pub fn push(&mut self, start: u64, entries: u64) {
         if start >= self.last().offset.saturating_add(CHECKPOINT_BYTES) {
             let wrong = u64::from(cfg!(panewire_fault = "checkpoint-off-by-one"));
+            if !self.state.is_empty() {
+                self.states.insert(start, self.state.clone());
+            }
             self.checkpoints.push(Checkpoint { offset: start, entries_before: self.total.saturating_add(wrong) });
         }
         self.total = self.total.saturating_add(entries);
+    }
+
+    /// Notes what the reader remembers of all lines that were noted.
+    pub fn remember(&mut self, state: State) {
+        self.state = state;
+    }
+
+    /// What the reader remembers of all that was counted.
+    #[must_use]
+    pub const fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// What the reader remembers at a checkpoint.
+    #[must_use]
+    pub fn state_at(&self, point: Checkpoint) -> State {
+        self.states.get(&point.offset).cloned().unwrap_or_default()
+    }
+
+    /// What it remembers at the checkpoints where that is something, by their offsets.
+    #[must_use]
+    pub const fn states(&self) -> &BTreeMap<u64, State> {
+        &self.states
     }
 
     /// Notes that every line before `offset` was counted.

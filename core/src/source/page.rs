@@ -2,7 +2,7 @@
 
 use core::ops::ControlFlow;
 
-use crate::agent::{Caps, Line, Reader};
+use crate::agent::{Caps, Line, Reader, State};
 use crate::entry::Entry;
 use crate::ids::{Handle, Seq};
 use crate::io::Op;
@@ -18,6 +18,8 @@ pub struct PageRead {
     wanted: Wanted,
     /// Entries before [`LineSplitter::line_start`].
     entries_before: u64,
+    /// What the reader remembers of the lines before that place.
+    state: State,
     lines: LineSplitter,
     line_bytes: usize,
     done: bool,
@@ -31,7 +33,8 @@ impl PageRead {
     /// A page of the stream with this index, its texts cut to `caps`. `first` and `last` must be in it.
     #[must_use]
     pub fn new(index: &SeqIndex, line_bytes: usize, first: Seq, last: Seq, caps: Caps) -> Self {
-        let Checkpoint { offset, entries_before } = index.before(first);
+        let point = index.before(first);
+        let Checkpoint { offset, entries_before } = point;
         let last = if cfg!(panewire_fault = "page-without-its-last") {
             Seq::after(last.get().saturating_sub(2))
         } else {
@@ -39,7 +42,7 @@ impl PageRead {
         };
         let lines = LineSplitter::new(offset, line_bytes);
         let wanted = Wanted { next: first, last, caps };
-        Self { wanted, entries_before, lines, line_bytes, done: first > last }
+        Self { wanted, entries_before, state: index.state_at(point), lines, line_bytes, done: first > last }
     }
 
     /// The same run from `first` on, with an index that may be another one.
@@ -88,13 +91,15 @@ impl PageRead {
         if size_now < index.scanned() {
             return Err(Shrunk);
         }
-        let Self { wanted, entries_before, lines, .. } = self;
+        let Self { wanted, entries_before, state, lines, .. } = self;
         let mut stopped = lines.push(bytes, |line| {
-            let entries = reader.count(&line);
-            let flow = wanted.give(reader, &line, *entries_before, entries, each);
+            let mut after = state.clone();
+            let entries = reader.counted_after(&mut after, &line).entries;
+            let flow = wanted.give(reader, &line, state, *entries_before, entries, each);
             // A line whose entries were not all given out is read again after the pause.
             if flow == Given::All {
                 *entries_before = entries_before.saturating_add(entries);
+                *state = after;
             }
             match flow {
                 Given::All if wanted.next <= wanted.last => ControlFlow::Continue(()),
@@ -104,8 +109,8 @@ impl PageRead {
         // What is counted without a newline is whole.
         if stopped.is_continue() && lines.end() >= index.scanned() && !lines.tail().is_empty() {
             let line = lines.tail_line();
-            let entries = reader.count(&line);
-            let flow = wanted.give(reader, &line, *entries_before, entries, each);
+            let entries = reader.counted_after(&mut state.clone(), &line).entries;
+            let flow = wanted.give(reader, &line, state, *entries_before, entries, each);
             stopped = ControlFlow::Break((line.offset, flow));
         }
         self.done = self.wanted.next > self.wanted.last;
@@ -142,6 +147,7 @@ impl Wanted {
         &mut self,
         reader: &dyn Reader,
         line: &Line<'_>,
+        state: &State,
         entries_before: u64,
         entries: u64,
         each: &mut dyn FnMut(Seq, Entry) -> ControlFlow<()>,
@@ -152,7 +158,7 @@ impl Wanted {
         let Self { next, last, caps } = self;
         let mut given = Given::All;
         let skip = next.get().saturating_sub(entries_before).saturating_sub(1);
-        reader.read_from(line, caps, skip, &mut |entry| {
+        reader.read_after(state, line, caps, skip, &mut |entry| {
             let seq = *next;
             *next = seq.next();
             if each(seq, entry).is_break() {

@@ -4,16 +4,20 @@
 //!   magic, rules version, line cap, rewrites, scanned, total,
 //!   length and digest of the first bytes, length and digest of the last bytes before `scanned`,
 //!   number of checkpoints, then each as two differences to the one before,
+//!   number of them at which the reader remembers something, then each as a difference to the offset of the one before
+//!   and what it remembers; what it remembers at the end,
 //!   what was told of children; a digest over all of it
 //! ```
 //! Numbers are LEB128. Whatever is damaged, foreign or of other rules is no saved index.
 
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use sha2::{Digest as _, Sha256};
 
 use super::index::{Checkpoint, SeqIndex};
+use crate::agent::State;
 use crate::roster::Told;
 
 /// An index, and how to tell that the file is still the one it was made of.
@@ -74,6 +78,14 @@ impl SavedIndex {
             put_number(&mut bytes, point.entries_before.saturating_sub(before.entries_before));
             before = *point;
         }
+        put_number(&mut bytes, self.index.states().len() as u64);
+        let mut before = 0;
+        for (offset, state) in self.index.states() {
+            put_number(&mut bytes, offset.saturating_sub(before));
+            put_state(&mut bytes, state);
+            before = *offset;
+        }
+        put_state(&mut bytes, self.index.state());
         self.told.encode(&mut bytes);
         let digest = Sha256::digest(&bytes);
         bytes.extend_from_slice(&digest);
@@ -102,14 +114,26 @@ impl SavedIndex {
             };
             checkpoints.push(before);
         }
+        let mut states = BTreeMap::new();
+        let mut at = 0_u64;
+        for _ in 0..rest.number()? {
+            at = at.checked_add(rest.number()?)?;
+            states.insert(at, rest.state()?);
+        }
+        let state = rest.state()?;
         let told = Told::decode(&mut rest)?;
         let is_whole = rest.0.is_empty() && before.offset <= scanned && before.entries_before <= total;
-        let index = SeqIndex::restored(checkpoints, total, scanned);
+        let index = SeqIndex::restored(checkpoints, total, scanned).with_states(states, state);
         is_whole.then_some(Self { rules_version, line_bytes, rewrites, index, head, tail, told })
     }
 }
 
-const MAGIC: &[u8] = b"panewire index 2\n";
+const MAGIC: &[u8] = b"panewire index 3\n";
+
+fn put_state(bytes: &mut Vec<u8>, state: &State) {
+    put_number(bytes, state.as_bytes().len() as u64);
+    bytes.extend_from_slice(state.as_bytes());
+}
 
 /// Appends a number.
 pub(crate) fn put_number(bytes: &mut Vec<u8>, mut number: u64) {
@@ -158,6 +182,13 @@ impl Rest<'_> {
         self.0 = rest;
         Some(Sample { len, digest: *digest })
     }
+
+    fn state(&mut self) -> Option<State> {
+        let len = usize::try_from(self.number()?).ok()?;
+        let (bytes, rest) = self.0.split_at_checked(len)?;
+        self.0 = rest;
+        State::new(bytes.to_vec())
+    }
 }
 
 #[cfg(test)]
@@ -168,16 +199,22 @@ mod tests {
     use crate::roster::{Answer, Call};
 
     fn saved(lines: &[(u64, u64)]) -> SavedIndex {
+        let lines: Vec<(u64, u64, Vec<u8>)> = lines.iter().map(|(len, entries)| (*len, *entries, Vec::new())).collect();
+        saved_by_a_reader_that_remembers(&lines)
+    }
+
+    fn saved_by_a_reader_that_remembers(lines: &[(u64, u64, Vec<u8>)]) -> SavedIndex {
         let mut index = SeqIndex::default();
         let mut at = 0;
-        for (len, entries) in lines {
+        for (len, entries, state) in lines {
             index.push(at, *entries);
+            index.remember(State::new(state.clone()).unwrap());
             at += len;
             index.reach(at);
         }
         let (head, tail) = (Sample::of(b"head"), Sample::of(b"the tail"));
         let mut told = Told::default();
-        for (at, (_, entries)) in lines.iter().enumerate().take(5) {
+        for (at, (_, entries, _)) in lines.iter().enumerate().take(5) {
             let call = Call {
                 waits: [None, Some(false), Some(true)].get(at % 3).copied().flatten(),
                 agent_type: "Explore".into(),
@@ -195,8 +232,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_saved_comes_back(lines in prop::collection::vec((1u64..200_000, 0u64..5_000), 0..200)) {
-            let saved = saved(&lines);
+        fn what_was_saved_comes_back(
+            lines in prop::collection::vec(
+                (1u64..200_000, 0u64..5_000, prop::collection::vec(any::<u8>(), 0..4)), 0..200,
+            ),
+        ) {
+            let saved = saved_by_a_reader_that_remembers(&lines);
             prop_assert_eq!(SavedIndex::decode(&saved.encode()), Some(saved));
         }
 

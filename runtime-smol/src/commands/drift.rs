@@ -5,34 +5,26 @@ use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use panewire_core::agent::claude::layout::projects_root;
-use panewire_core::agent::claude::{Became, ClaudeReader, Table};
+use panewire_core::agent::claude::{Became, Table};
 use panewire_core::agent::drift::Drift;
-use panewire_core::agent::{Line, Reader as _};
+use panewire_core::agent::{AgentKind, Line, State};
+use panewire_core::config::Roots;
 use panewire_host::Problem;
 use panewire_host::arguments::Places;
 use panewire_host::problem::quiet;
 use panewire_host::surroundings::Surroundings;
 
-use super::show::{each_line, selection};
+use super::show::{each_line, kind_of, places_of, reader_of, selection};
 
 /// Directories inside each other that are searched.
 const MAX_DEPTH: usize = 16;
 
 /// Reads every transcript there in full, and says what no reader knew, or what became of it.
 pub(crate) fn run(json: bool, table: bool, what: Option<&Path>, places: &Places) -> Result<(), Problem> {
-    let root = match what {
-        Some(path) => path.to_owned(),
-        None => projects_root(&Surroundings::find(places)?.roots).into(),
+    let files = match what {
+        Some(path) => find_in(path)?,
+        None => find_everywhere(&Surroundings::find(places)?.roots)?,
     };
-    let mut files = Vec::new();
-    find(&root, 0, &mut files).map_err(|error| match (what, error.kind()) {
-        (None, io::ErrorKind::NotFound) => Problem::new(format_args!(
-            "there are no sessions: {} does not exist; name a DIR or a FILE, or another home by --home DIR",
-            root.display()
-        )),
-        _ => unreadable(&root, &error),
-    })?;
     let mut survey = Survey::default();
     for file in &files {
         survey.file(file, table).map_err(|error| unreadable(file, &error))?;
@@ -41,10 +33,37 @@ pub(crate) fn run(json: bool, table: bool, what: Option<&Path>, places: &Places)
     let written = match (json, table) {
         (true, true) => json_line(&mut out, &survey.table),
         (true, false) => json_line(&mut out, &survey.drift),
-        (false, true) => write_table(&mut out, &survey.table),
+        (false, true) => write_table(&mut out, &survey),
         (false, false) => write_drift(&mut out, &survey, files.len()),
     };
     quiet(written.and_then(|()| out.flush()))
+}
+
+fn find_in(root: &Path) -> Result<Vec<PathBuf>, Problem> {
+    let mut files = Vec::new();
+    find(root, 0, &mut files).map_err(|error| unreadable(root, &error))?;
+    Ok(files)
+}
+
+/// The transcripts of every kind of agent.
+fn find_everywhere(roots: &Roots) -> Result<Vec<PathBuf>, Problem> {
+    let mut files = Vec::new();
+    let mut some = false;
+    for root in AgentKind::ALL.iter().flat_map(|kind| kind.session_roots(roots)) {
+        let root = Path::new(&root);
+        match find(root, 0, &mut files) {
+            Ok(()) => some = true,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(unreadable(root, &error)),
+        }
+    }
+    if some {
+        return Ok(files);
+    }
+    Err(Problem::new(format_args!(
+        "there are no sessions: none of {} exists; name a DIR or a FILE, or another home by --home DIR",
+        places_of(roots)
+    )))
 }
 
 #[derive(Default)]
@@ -53,18 +72,25 @@ struct Survey {
     table: Table,
     lines: u64,
     entries: u64,
+    /// Files of agents for which there is no table.
+    not_in_table: u64,
 }
 
 impl Survey {
     fn file(&mut self, path: &Path, table: bool) -> io::Result<()> {
-        let reader = ClaudeReader { selection: selection(path) };
+        if table && kind_of(path)? != AgentKind::Claude {
+            self.not_in_table += 1;
+            return Ok(());
+        }
+        let reader = reader_of(path)?;
+        let mut state = State::default();
         let name = path.to_string_lossy();
         let mut each = |line: &Line<'_>| {
             self.lines += 1;
             if table {
-                self.table.add(line, reader.selection);
+                self.table.add(line, selection(path));
             } else {
-                self.entries += reader.count(line);
+                self.entries += reader.counted_after(&mut state, line).entries;
                 reader.drift(line, &name, &mut self.drift);
             }
             Ok::<(), Infallible>(())
@@ -131,7 +157,8 @@ fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-fn write_table(out: &mut impl Write, table: &Table) -> io::Result<()> {
+fn write_table(out: &mut impl Write, survey: &Survey) -> io::Result<()> {
+    let table = &survey.table;
     writeln!(out, "{:<36}  {:>9}  {:>9}  became", "record", "records", "entries")?;
     for (kind, detail, became) in table.rows() {
         let name = if detail.is_empty() { kind.to_owned() } else { format!("{kind} {detail}") };
@@ -140,7 +167,13 @@ fn write_table(out: &mut impl Write, table: &Table) -> io::Result<()> {
     let total = table.total();
     write_row(out, "all", &total)?;
     let share = if total.entries == 0 { 0 } else { total.unparsed.saturating_mul(10_000).div_ceil(total.entries) };
-    writeln!(out, "\nnot parsed: {} ({}.{:02} %), blank: {}", total.unparsed, share / 100, share % 100, total.blank)
+    writeln!(out, "\nnot parsed: {} ({}.{:02} %), blank: {}", total.unparsed, share / 100, share % 100, total.blank)?;
+    match survey.not_in_table {
+        0 => Ok(()),
+        others => {
+            writeln!(out, "the table is of Claude Code: left out {} of other agents", counted(others, "file", "files"))
+        }
+    }
 }
 
 fn write_row(out: &mut impl Write, name: &str, became: &Became) -> io::Result<()> {

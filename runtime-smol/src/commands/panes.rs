@@ -12,6 +12,7 @@ use panewire_host::problem::quiet;
 use panewire_host::surroundings::Surroundings;
 use panewire_host::{Log, Problem, blocking, token};
 
+use super::show::places_of;
 use crate::PROGRAM;
 
 /// What herdr may take, and as much again for the disk.
@@ -36,7 +37,7 @@ pub(crate) fn run(places: &Places) -> Result<(), Problem> {
         Log::new(PROGRAM, Level::Warn).write(Level::Warn, &warning);
     }
     if listing.panes.is_empty() {
-        let _ = writeln!(io::stderr(), "panewire: no panes and no sessions below {}", surroundings.roots.claude);
+        let _ = writeln!(io::stderr(), "panewire: no panes and no sessions below {}", places_of(&surroundings.roots));
     }
     let mut out = io::BufWriter::new(io::stdout().lock());
     quiet(listing.write(&mut out, SystemTime::now()).and_then(|()| out.flush()))

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 
 use panewire_core::agent::claude::{ClaudeReader, Selection};
 use panewire_core::agent::locate::{Locate, LocateError, Wanted, is_session_id};
-use panewire_core::agent::{AgentKind, Caps, Line, Reader as _};
+use panewire_core::agent::{AgentKind, Caps, Line, Reader, State};
+use panewire_core::config::Roots;
 use panewire_core::ids::{Seq, SessionId};
-use panewire_core::limits::{Limits, MAX_READ_BYTES};
+use panewire_core::limits::{Limits, MAX_READ_BYTES, PROBE_BYTES};
 use panewire_core::mobile::frames;
 use panewire_core::source::lines::LineSplitter;
 use panewire_core::source::records;
@@ -25,7 +26,8 @@ pub(crate) fn run(json: bool, what: &str, places: &Places) -> Result<(), Problem
     let path = find(what, places)?;
     let unreadable = |error| Problem::new(format_args!("cannot read {}: {error}", path.display()));
     let mut printer = Printer {
-        reader: ClaudeReader { selection: selection(&path) },
+        reader: reader_of(&path).map_err(unreadable)?,
+        state: State::default(),
         printed: 0,
         json,
         renderer: Renderer::for_stdout(),
@@ -88,17 +90,41 @@ fn find(what: &str, places: &Places) -> Result<PathBuf, Problem> {
     }
     let surroundings = Surroundings::find(places)?;
     let wanted = Wanted::Session(SessionId::from(what));
-    let mut locate = Locate::new(AgentKind::Claude, &surroundings.roots, None, &wanted);
-    match blocking::settle(&mut locate, Locate::take_result) {
-        Some(Ok(located)) if located.exists => Ok(located.path.into()),
-        Some(Err(LocateError::Unreadable(error))) => {
-            Err(Problem::new(format_args!("cannot read the session {what}: {error}")))
+    for kind in AgentKind::ALL {
+        let mut locate = Locate::new(*kind, &surroundings.roots, None, &wanted);
+        match blocking::settle(&mut locate, Locate::take_result) {
+            Some(Ok(located)) if located.exists => return Ok(located.path.into()),
+            Some(Err(LocateError::Unreadable(error))) => {
+                return Err(Problem::new(format_args!("cannot read the session {what}: {error}")));
+            }
+            _ => {}
         }
-        _ => Err(Problem::new(format_args!(
-            "there is no file {what} and no such session below {}: 'panewire panes' lists what there is",
-            surroundings.roots.claude
-        ))),
     }
+    Err(Problem::new(format_args!(
+        "there is no file {what} and no such session below {}: 'panewire panes' lists what there is",
+        places_of(&surroundings.roots)
+    )))
+}
+
+/// The directories in which agents keep their sessions, as a list for a person.
+pub(crate) fn places_of(roots: &Roots) -> String {
+    let all: Vec<String> = AgentKind::ALL.iter().flat_map(|kind| kind.session_roots(roots)).collect();
+    all.join(", ")
+}
+
+/// The reader of a file, told by its beginning, and for children by its name.
+pub(crate) fn reader_of(path: &Path) -> io::Result<Box<dyn Reader>> {
+    Ok(match kind_of(path)? {
+        AgentKind::Claude => Box::new(ClaudeReader { selection: selection(path) }),
+        kind => kind.reader(),
+    })
+}
+
+/// The kind of agent that wrote a file.
+pub(crate) fn kind_of(path: &Path) -> io::Result<AgentKind> {
+    let mut head = Vec::new();
+    File::open(path)?.take(PROBE_BYTES as u64).read_to_end(&mut head)?;
+    Ok(AgentKind::that_wrote(&head))
 }
 
 /// Children of a session have files of their own, named so.
@@ -108,7 +134,8 @@ pub(crate) fn selection(path: &Path) -> Selection {
 }
 
 struct Printer<W: Write> {
-    reader: ClaudeReader,
+    reader: Box<dyn Reader>,
+    state: State,
     printed: u64,
     json: bool,
     renderer: Renderer,
@@ -118,10 +145,7 @@ struct Printer<W: Write> {
 impl<W: Write> Printer<W> {
     fn line(&mut self, line: &Line<'_>) -> io::Result<()> {
         let mut written = Ok(());
-        self.reader.read(line, &Caps::WIRE, &mut |entry| {
-            if written.is_err() {
-                return;
-            }
+        self.reader.read_after(&self.state, line, &Caps::WIRE, 0, &mut |entry| {
             let seq = Seq::after(self.printed);
             self.printed = seq.get();
             written = if self.json {
@@ -129,7 +153,11 @@ impl<W: Write> Printer<W> {
             } else {
                 self.renderer.entry(&mut self.out, &View::of(seq, &entry))
             };
+            if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
+        if self.reader.is_stateful() {
+            self.reader.counted_after(&mut self.state, line);
+        }
         written
     }
 }

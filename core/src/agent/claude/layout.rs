@@ -68,6 +68,11 @@ impl Layout for ClaudeLayout {
         recorded
     }
 
+    /// What nobody else wrote is read as ours: its records have no head of their own.
+    fn wrote(&self, _head: &[u8]) -> bool {
+        true
+    }
+
     fn search(&self, roots: &Roots, cwd: Option<&str>, wanted: &Wanted) -> Search {
         let root = projects_root(roots);
         let attempt = |places| Attempt { under: root.clone(), places };

@@ -219,7 +219,11 @@ fn count_or_read(
 ) -> bool {
     let mut seq = Seq::after(index.total());
     let is_long = phase == Phase::Counting || line.bytes.len() > LIVE_LINE_BYTES;
-    let counted = if is_long {
+    let mut state = index.state().clone();
+    let counted = if reader.is_stateful() {
+        reader.tell(line, told);
+        reader.counted_after(&mut state, line)
+    } else if is_long {
         reader.counted_telling(line, told)
     } else {
         reader.tell(line, told);
@@ -232,13 +236,15 @@ fn count_or_read(
         counted
     } else {
         let first = seq;
-        reader.read(line, &Caps::WIRE, &mut |entry| {
+        reader.read_after(index.state(), line, &Caps::WIRE, 0, &mut |entry| {
             events.push_back(Event::Entry(seq, Box::new(entry)));
             seq = seq.next();
+            ControlFlow::Continue(())
         });
         Counted { entries: seq.get().saturating_sub(first.get()), odd: true }
     };
     index.push(line.offset, entries);
+    index.remember(state);
     odd
 }
 

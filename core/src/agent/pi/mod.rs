@@ -1,0 +1,64 @@
+//! pi: from the lines of its sessions to entries.
+//!
+//! ```text
+//!  line ──► skim::records ──► Record ──► walk ──┬──► count
+//!           (torn, glued)     (spans)  (tables)  └──► render ──► Entry
+//! ```
+//!
+//! Every version of the format is read by the same tables: versions differ in which members are there, not in what they
+//! mean. Sessions are trees since version 2; the lines of all branches are shown in the order of the file.
+
+pub mod layout;
+
+mod call;
+mod drift;
+mod head;
+mod kinds;
+mod record;
+mod render;
+mod walk;
+
+use core::ops::ControlFlow;
+
+pub use head::recorded;
+
+use self::walk::{Item, Part, What};
+use crate::agent::drift::Drift;
+use crate::agent::{Caps, Counted, Line, Reader};
+use crate::entry::Entry;
+
+/// The version of the rules by which records become entries. Another number means that counts may differ.
+pub const RULES_VERSION: u32 = 1;
+
+/// Reads the lines of a pi session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PiReader;
+
+impl Reader for PiReader {
+    fn rules_version(&self) -> u32 {
+        RULES_VERSION
+    }
+
+    fn counted(&self, line: &Line<'_>) -> Counted {
+        let (mut entries, mut odd) = (0_u64, false);
+        let unplaced = walk::walk(line, &mut |item| {
+            entries = entries.saturating_add(1);
+            odd |= !matches!(item, Item::Part(Part { what, .. }) if !matches!(what, What::Unknown(_)));
+        });
+        Counted { entries, odd: odd || unplaced }
+    }
+
+    fn read_from(&self, line: &Line<'_>, caps: &Caps, skip: u64, each: &mut dyn FnMut(Entry) -> ControlFlow<()>) {
+        let (mut before, mut flow) = (0_u64, ControlFlow::Continue(()));
+        walk::walk(line, &mut |item| {
+            if before >= skip && flow.is_continue() {
+                flow = each(render::entry(line.offset, &item, caps));
+            }
+            before = before.saturating_add(1);
+        });
+    }
+
+    fn drift(&self, line: &Line<'_>, file: &str, drift: &mut Drift) {
+        drift::note(line, file, drift);
+    }
+}

@@ -1,0 +1,205 @@
+//! Diffs that agents wrote themselves, read as hunks, so that they are counted, cut and written as ours are.
+
+use alloc::vec::Vec;
+
+use super::diff::{DiffLine, Hunk, Side};
+
+/// The hunks of a unified diff. File headers are left out; what a hunk's header says too much or too little of is
+/// made up for by its lines.
+#[must_use]
+pub fn hunks(patch: &str) -> Vec<Hunk<'_>> {
+    let mut hunks: Vec<Hunk<'_>> = Vec::new();
+    // Lines that the hunk still has by its header: a file header looks like a line of a diff.
+    let (mut old_left, mut new_left) = (0_u64, 0_u64);
+    for line in patch.lines() {
+        if let Some((old, new)) = header(line) {
+            // An empty side is named by the line before it.
+            let start = |(start, count): (u64, u64)| if count == 0 { start.saturating_add(1) } else { start };
+            hunks.push(Hunk { old_start: start(old), new_start: start(new), lines: Vec::new() });
+            (old_left, new_left) = (old.1, new.1);
+            continue;
+        }
+        let Some(hunk) = hunks.last_mut() else { continue };
+        let mut chars = line.chars();
+        let side = match chars.next() {
+            Some('\\') => {
+                if let Some(last) = hunk.lines.last_mut() {
+                    last.unterminated = true;
+                }
+                continue;
+            }
+            _ if old_left == 0 && new_left == 0 => continue,
+            Some('-') => Side::Old,
+            Some('+') => Side::New,
+            // An empty line is often written without its blank.
+            Some(' ') | None => Side::Both,
+            Some(_) => continue,
+        };
+        old_left = old_left.saturating_sub(u64::from(side != Side::New));
+        new_left = new_left.saturating_sub(u64::from(side != Side::Old));
+        hunk.lines.push(DiffLine { side, text: chars.as_str().into(), unterminated: false });
+    }
+    in_order(hunks)
+}
+
+/// `@@ -4,2 +4,3 @@` as where each side begins and how many lines it has.
+fn header(line: &str) -> Option<((u64, u64), (u64, u64))> {
+    let (old, rest) = line.strip_prefix("@@ -")?.split_once(" +")?;
+    let (new, _) = rest.split_once(" @@")?;
+    let side = |text: &str| {
+        let (start, count) = text.split_once(',').unwrap_or((text, "1"));
+        Some((start.parse().ok()?, count.parse().ok()?))
+    };
+    Some((side(old)?, side(new)?))
+}
+
+/// The hunks of a diff whose every line has its number: `+12 new`, `-12 old`, ` 11 as before` (numbered by the old text),
+/// and a line `...` where lines are left out.
+#[must_use]
+pub fn numbered(diff: &str) -> Vec<Hunk<'_>> {
+    let mut hunks: Vec<Hunk<'_>> = Vec::new();
+    // How many lines more the new text has so far, and the line of the old text that comes next.
+    let (mut more, mut fewer) = (0_u64, 0_u64);
+    let mut next_old = 0_u64;
+    let mut gap = true;
+    for line in diff.lines() {
+        let Some((side, number, text)) = numbered_line(line) else {
+            gap = true;
+            continue;
+        };
+        let old = match side {
+            Side::New if gap => number.saturating_add(fewer).saturating_sub(more),
+            Side::New => next_old,
+            Side::Old | Side::Both => number,
+        };
+        if gap || old != next_old {
+            let new = old.saturating_add(more).saturating_sub(fewer);
+            hunks.push(Hunk { old_start: old, new_start: new, lines: Vec::new() });
+            gap = false;
+        }
+        next_old = if side == Side::New { old } else { old.saturating_add(1) };
+        more = more.saturating_add(u64::from(side == Side::New));
+        fewer = fewer.saturating_add(u64::from(side == Side::Old));
+        if let Some(hunk) = hunks.last_mut() {
+            hunk.lines.push(DiffLine { side, text: text.into(), unterminated: false });
+        }
+    }
+    in_order(hunks)
+}
+
+/// Without the hunks that nothing could apply: those of no line, and those that begin before the last one ends.
+fn in_order(hunks: Vec<Hunk<'_>>) -> Vec<Hunk<'_>> {
+    let (mut old_end, mut new_end) = (1_u64, 1_u64);
+    let mut fits = |hunk: &Hunk<'_>| {
+        let count =
+            |other: Side| hunk.lines.iter().fold(0_u64, |sum, line| sum.saturating_add(u64::from(line.side != other)));
+        let is_next = !hunk.lines.is_empty() && hunk.old_start >= old_end && hunk.new_start >= new_end;
+        if is_next {
+            old_end = hunk.old_start.saturating_add(count(Side::New));
+            new_end = hunk.new_start.saturating_add(count(Side::Old));
+        }
+        is_next
+    };
+    hunks.into_iter().filter(|hunk| fits(hunk)).collect()
+}
+
+fn numbered_line(line: &str) -> Option<(Side, u64, &str)> {
+    let mut chars = line.chars();
+    let side = match chars.next()? {
+        '-' => Side::Old,
+        '+' => Side::New,
+        ' ' => Side::Both,
+        _ => return None,
+    };
+    let rest = chars.as_str().trim_start_matches(' ');
+    let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    let (number, text) = rest.split_at_checked(digits)?;
+    // An empty line may have lost the blank behind its number.
+    Some((side, number.parse().ok()?, text.strip_prefix(' ').unwrap_or(text)))
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+    use alloc::string::{String, ToString as _};
+
+    use super::*;
+    use crate::entry::caps::Caps;
+    use crate::entry::diff::{self, render};
+    use proptest::prelude::*;
+
+    fn rendered(hunks: &[Hunk<'_>]) -> Option<String> {
+        render(hunks, &Caps::NONE).map(|diff| diff.text)
+    }
+
+    #[test]
+    fn a_unified_diff_is_read_without_its_headers() {
+        let patch = "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@ fn x\n a\n-b\n+c\n\n@@ -9 +8,0 @@\n-z\n\\ No newline at end of file\n--- a/y\n";
+        let expected = "@@ -1,3 +1,3 @@\n a\n-b\n+c\n \n@@ -9,1 +8,0 @@\n-z\n\\ No newline at end of file";
+        assert_eq!(rendered(&hunks(patch)).as_deref(), Some(expected));
+        assert_eq!(rendered(&hunks("@@ -0,0 +1,1 @@\n+a\n")).as_deref(), Some("@@ -0,0 +1,1 @@\n+a"));
+        for none in ["", "no diff", "--- a\n+++ b\n", "@@ -x +y @@\n+a", "@@ -1,1 +1,1 @@\n"] {
+            assert_eq!(rendered(&hunks(none)), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn a_numbered_diff_is_a_hunk_for_each_run_of_lines() {
+        let diff = "   ...\n  8 a\n- 9 b\n+ 9 c\n+10 d\n 10 \n   ...\n 40 y\n+42 z\n";
+        let expected = "@@ -8,3 +8,4 @@\n a\n-b\n+c\n+d\n \n@@ -40,1 +41,2 @@\n y\n+z";
+        assert_eq!(rendered(&numbered(diff)).as_deref(), Some(expected));
+        assert_eq!(rendered(&numbered("+1 a\n+2 b")).as_deref(), Some("@@ -0,0 +1,2 @@\n+a\n+b"));
+        assert_eq!(
+            rendered(&numbered(" 1 a\n 5 b\n-6 c")).as_deref(),
+            Some("@@ -1,1 +1,1 @@\n a\n@@ -5,2 +5,1 @@\n b\n-c")
+        );
+        assert_eq!(rendered(&numbered("prose\n...\n")), None);
+    }
+
+    /// As an agent writes a numbered diff, with four lines around each change.
+    fn as_numbered(before: &str, after: &str) -> String {
+        let mut out = String::new();
+        for hunk in diff::hunks(before, after) {
+            out.push_str("    ...\n");
+            let (mut old, mut new) = (hunk.old_start, hunk.new_start);
+            for line in &hunk.lines {
+                let (mark, number) = match line.side {
+                    Side::Both => (' ', old),
+                    Side::Old => ('-', old),
+                    Side::New => ('+', new),
+                };
+                out.push_str(&format!("{mark}{number:>3} {}\n", line.text));
+                old += u64::from(line.side != Side::New);
+                new += u64::from(line.side != Side::Old);
+            }
+        }
+        out
+    }
+
+    fn texts() -> impl Strategy<Value = String> {
+        prop::collection::vec(
+            prop::sample::select(Vec::from(["a\n", "b\n", "\n", " 7 c\n", "-\n", "@@ -1 +1 @@\n"])),
+            0..40,
+        )
+        .prop_map(|lines| lines.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn our_own_diffs_are_read_back(before in texts(), after in texts()) {
+            let ours = diff::hunks(&before, &after);
+            let text = rendered(&ours).unwrap_or_default();
+            prop_assert_eq!(rendered(&hunks(&text)).unwrap_or_default(), &text[..]);
+            prop_assert_eq!(rendered(&numbered(&as_numbered(&before, &after))).unwrap_or_default(), text);
+        }
+
+        #[test]
+        fn anything_makes_well_formed_diffs(text in "[-+ @\\\\0-9a,\n.]{0,80}") {
+            for hunks in [hunks(&text), numbered(&text)] {
+                let Some(text) = rendered(&hunks) else { continue };
+                let patch = format!("--- a\n+++ b\n{text}\n");
+                prop_assert_eq!(diffy::Patch::from_str(&patch).map(|_| ()).map_err(|error| error.to_string()), Ok(()));
+            }
+        }
+    }
+}
