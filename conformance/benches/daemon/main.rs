@@ -1,6 +1,6 @@
-//! What the daemon costs: `cargo bench -p panewire-conformance --bench daemon [-- --size 1GB] [--daemon PATH] [--clients N]`.
+//! What the daemon costs: `cargo bench -p panewire-conformance --bench daemon [-- --size 1GB] [--session FILE] [--daemon PATH] [--clients N]`.
 //!
-//! The release daemon (`cargo build --release -p panewire` comes first) serves a generated session over real sockets. What
+//! The release daemon (`cargo build --release -p panewire` comes first) serves a generated session, or a copy of FILE, over real sockets. What
 //! it does is measured in the same interleaved rounds as what nothing could do faster: a scan of the same file for newlines,
 //! and a thread that writes the same frames to as many sockets. Read the ratios; a machine is never the same twice.
 #![expect(
@@ -33,14 +33,19 @@ const IDLE: Duration = Duration::from_secs(10);
 /// What was asked for.
 struct Wanted {
     bytes: u64,
+    session: Option<std::path::PathBuf>,
     daemon: std::path::PathBuf,
     clients: usize,
 }
 
 fn main() {
-    let wanted = wanted();
+    let mut wanted = wanted();
     let home = Home::new();
-    let mut large = Session::generate(&home, "large", wanted.bytes);
+    let mut large = match &wanted.session {
+        Some(session) => Session::copy(&home, "large", session),
+        None => Session::generate(&home, "large", wanted.bytes),
+    };
+    wanted.bytes = large.path().metadata().unwrap().len();
     let small = Session::generate(&home, "small", 1_000_000);
     println!("a session of {} MB, {} clients\n", wanted.bytes / 1_000_000, wanted.clients);
     println!("{:<44}{:>14}{:>14}{:>14}", "", "measured", "target", "stretch");
@@ -202,14 +207,15 @@ fn row(what: &str, measured: f64, target: &str, stretch: &str, unit: &str) {
 fn wanted() -> Wanted {
     let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
     let beside = std::env::current_exe().unwrap().parent().and_then(Path::parent).unwrap().join("panewire");
-    let mut wanted = Wanted { bytes: 100_000_000, daemon: beside, clients: 100 };
+    let mut wanted = Wanted { bytes: 100_000_000, session: None, daemon: beside, clients: 100 };
     while let Some(option) = arguments.next() {
         let value = arguments.next().expect("each option has a value");
         match option.as_str() {
             "--size" => wanted.bytes = session::bytes(&value),
+            "--session" => wanted.session = Some(value.into()),
             "--daemon" => wanted.daemon = value.into(),
             "--clients" => wanted.clients = value.parse().expect("a number of clients"),
-            _ => panic!("--size, --daemon or --clients, not {option}"),
+            _ => panic!("--size, --session, --daemon or --clients, not {option}"),
         }
     }
     wanted

@@ -18,11 +18,16 @@ pub(crate) struct Session {
 }
 
 impl Session {
+    /// A copy of a session that lies somewhere. The benchmark goes on writing it.
+    pub(crate) fn copy(home: &Home, name: &str, from: &Path) -> Self {
+        let session = Self::place(home, name);
+        fs::copy(from, &session.path).expect("the session can be copied");
+        session
+    }
+
     /// Writes a session of at least so many bytes.
     pub(crate) fn generate(home: &Home, name: &str, bytes: u64) -> Self {
-        let mut agent = Transcript::new(name, CWD);
-        let path = home.path().join(agent.path().strip_prefix("/home/u/").unwrap());
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let Self { mut agent, path } = Self::place(home, name);
         let mut file = BufWriter::new(File::create(&path).unwrap());
         let (mut written, mut turn) = (0, 0);
         while written < bytes {
@@ -32,6 +37,13 @@ impl Session {
             turn += 1;
         }
         file.flush().unwrap();
+        Self { agent, path }
+    }
+
+    fn place(home: &Home, name: &str) -> Self {
+        let agent = Transcript::new(name, CWD);
+        let path = home.path().join(agent.path().strip_prefix("/home/u/").unwrap());
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
         Self { agent, path }
     }
 
