@@ -112,7 +112,7 @@ pub struct PaneOf {
     pub cwd: String,
     /// The directory of its foreground process; `cwd` unless said otherwise.
     pub foreground_cwd: Option<String>,
-    /// The session that the agent reported.
+    /// The session that the agent reported: its id, or the path of its file, which begins with `~/`.
     pub session: Option<String>,
     /// The kind of agent that this session belongs to; `agent` unless said otherwise.
     pub session_agent: Option<String>,
@@ -122,17 +122,19 @@ pub struct PaneOf {
 }
 
 impl PaneOf {
-    /// As herdr reports it.
+    /// As herdr reports it, on a machine where the agents have this home directory.
     #[must_use]
-    pub fn pane(&self) -> Pane {
+    pub fn pane(&self, home: &str) -> Pane {
         let mut pane = Pane::claude(&self.pane, &self.cwd);
         pane.agent = (self.agent != "none").then(|| self.agent.clone());
         pane.agent_status.clone_from(&self.status);
         if let Some(directory) = &self.foreground_cwd {
             pane.foreground_cwd = Some(directory.clone());
         }
-        if let Some(session) = &self.session {
-            pane.set_session(session);
+        match self.session.as_deref().map(|session| (session, session.strip_prefix("~/"))) {
+            Some((_, Some(below))) => pane = pane.with_file(&format!("{}/{below}", home.trim_end_matches('/'))),
+            Some((session, None)) => pane.set_session(session),
+            None => {}
         }
         if let (Some(agent), Some(session)) = (&self.session_agent, &mut pane.agent_session) {
             session.agent.clone_from(agent);
@@ -250,7 +252,7 @@ mod tests {
         let bytes = vector.bytes(&vector.files[0].content).unwrap();
         assert_eq!(String::from_utf8(bytes).unwrap(), "{\"sessionId\":\"s-1\",\"type\":\"user\"}\n");
         assert_eq!(vector.proven().collect::<Vec<_>>(), ["a", "b"]);
-        let pane = vector.herdr.panes[0].pane();
+        let pane = vector.herdr.panes[0].pane("/home/u");
         assert_eq!(pane.agent_session.unwrap().value, "s-1");
     }
 

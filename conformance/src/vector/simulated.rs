@@ -82,7 +82,7 @@ impl Stage for Simulated {
             let age = i64::from(file.age_s) * 1_000_000_000;
             world.disk.set_modified(&path, io::FileTime(now.saturating_sub(age)));
         }
-        vector.herdr.panes.iter().for_each(|pane| world.herdr.open(pane.pane()));
+        vector.herdr.panes.iter().for_each(|pane| world.herdr.open(pane.pane(HOME)));
         self.world = Some(world);
         self.clients.clear();
         Ok(())
@@ -109,7 +109,7 @@ impl Stage for Simulated {
     fn herdr(&mut self, change: &Herdr) -> Result<(), Trouble> {
         let herdr = &mut self.world()?.herdr;
         match change {
-            Herdr::Pane(pane) => replace(&mut herdr.desk.panes, pane.pane()),
+            Herdr::Pane(pane) => replace(&mut herdr.desk.panes, pane.pane(HOME)),
             Herdr::Close(pane) => herdr.close(pane),
             Herdr::Answers(_) | Herdr::Fails(_) | Herdr::Hangs(_) => {
                 herdr.set_mode(change.mode().unwrap_or_default());
