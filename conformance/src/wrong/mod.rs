@@ -2,12 +2,15 @@
 //!
 //! [`Wrong`] stands between a player and a real stage and spoils what goes through it: requests and messages on their way in,
 //! answers, frames and close codes on their way out, files before they are written. So every fault works on the core and on
-//! any server. [`FAULTS`] says of each which vector must fail, and which sentence it then breaks.
+//! any server. [`faults`] says of each which vector must fail, and which sentence it then breaks.
 
+mod fault;
 mod faults;
+mod spoil;
 mod stage;
 
-pub use faults::{FAULTS, Fault};
+pub use fault::Fault;
+pub use faults::faults;
 pub use stage::Wrong;
 
 use crate::vector::{Catalog, Failure, Stage, Vector, Verdict, play};

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::Value;
 
-use super::faults::{Fault, How, Memory};
+use super::fault::{Fault, How, Memory};
 use crate::vector::document::Vector;
 use crate::vector::stage::{Answered, Asked, Change, Heard, Stage, Trouble, Welcome};
 use crate::vector::step::{Herdr, Message, Need, Speed};

@@ -3,13 +3,13 @@
 use std::process::ExitCode;
 
 use panewire_conformance::vector::{Catalog, Sentences, Simulated, Vector, Verdict, play};
-use panewire_conformance::wrong::{FAULTS, Fault, Wrong, notice};
+use panewire_conformance::wrong::{Fault, Wrong, faults, notice};
 
 /// Plays each fault, and prints a line for it. With `all`, every vector is played, and those that notice are counted.
 pub(crate) fn run(all: bool) -> Result<ExitCode, String> {
     let (catalog, sentences) = (Catalog::mobile()?, Sentences::mobile()?);
     let mut missed = 0;
-    for fault in FAULTS {
+    for fault in faults() {
         let told = match notice(fault, &catalog, Simulated::new()).failure {
             Ok(_) => {
                 let number = sentences.number(fault.breaks).map(|number| format!("sentence {number}"));
@@ -23,10 +23,9 @@ pub(crate) fn run(all: bool) -> Result<ExitCode, String> {
         let count = if all { format!("  ({} vectors notice)", noticing(fault, &catalog)) } else { String::new() };
         println!("{:36} {told}{count}", fault.name);
     }
-    println!("{} faults, {missed} not noticed", FAULTS.len());
+    println!("{} faults, {missed} not noticed", faults().count());
     let vectors = catalog.vectors();
-    let unmoved: Vec<&Vector> =
-        vectors.iter().filter(|vector| !FAULTS.iter().any(|fault| fails(vector, fault))).collect();
+    let unmoved: Vec<&Vector> = vectors.iter().filter(|vector| !faults().any(|fault| fails(vector, fault))).collect();
     unmoved.iter().for_each(|vector| println!("{} passes on every wrong server", vector.name));
     println!("{} vectors, {} that no fault fails", vectors.len(), unmoved.len());
     Ok(if missed == 0 && unmoved.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
