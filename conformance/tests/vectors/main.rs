@@ -106,10 +106,11 @@ fn the_vector_in_the_book_passes() {
 fn no_vector_meets_the_files_of_another() {
     let mut owners: BTreeMap<String, String> = BTreeMap::new();
     for vector in CATALOG.vectors() {
-        for file in &vector.files {
-            let directory = file.file.rsplit_once('/').unwrap().0.to_owned();
-            let owner = owners.entry(directory.clone()).or_insert_with(|| vector.name.clone());
-            assert_eq!(*owner, vector.name, "{directory}");
+        let directories = vector.files.iter().map(|file| file.file.rsplit_once('/').unwrap().0);
+        let sessions = vector.herdr.panes.iter().filter_map(|pane| pane.session.as_deref());
+        for place in directories.chain(sessions) {
+            let owner = owners.entry(place.to_owned()).or_insert_with(|| vector.name.clone());
+            assert_eq!(*owner, vector.name, "{place}");
         }
     }
 }
