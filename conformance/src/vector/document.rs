@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 use crate::herdr::Pane;
@@ -47,6 +48,7 @@ pub struct Vector {
     #[serde(default)]
     pub herdr: Desk,
     /// What happens, in order.
+    #[serde(deserialize_with = "steps")]
     pub steps: Vec<Step>,
     /// What lies beside `vector.json`, by its name.
     #[serde(skip)]
@@ -151,6 +153,8 @@ impl Vector {
     pub fn parse(name: &str, json: &[u8], beside: BTreeMap<String, Vec<u8>>) -> Result<Self, String> {
         let told = |wrong: String| format!("{name}/vector.json: {wrong}");
         let mut value: Value = serde_json::from_slice(json).map_err(|error| told(error.to_string()))?;
+        // For editors, which look there for the schema.
+        value.as_object_mut().and_then(|vector| vector.remove("$schema"));
         let names = match value.as_object_mut().and_then(|vector| vector.remove("let")) {
             None => BTreeMap::new(),
             Some(names) => serde_json::from_value(names).map_err(|error| told(format!("let: {error}")))?,
@@ -223,6 +227,14 @@ fn filled(text: &str, names: &BTreeMap<String, String>) -> Result<String, String
     Ok(out)
 }
 
+/// Each step by itself, so that an error says which one it is in.
+fn steps<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Step>, D::Error> {
+    let steps = Vec::<Value>::deserialize(from)?.into_iter();
+    let step =
+        |(number, step)| Step::deserialize(step).map_err(|wrong: serde_json::Error| format!("step {number}: {wrong}"));
+    (1..).zip(steps).map(step).collect::<Result<_, String>>().map_err(D::Error::custom)
+}
+
 fn claude() -> String {
     "claude".into()
 }
@@ -239,7 +251,7 @@ mod tests {
         Vector::parse("it", json.as_bytes(), BTreeMap::new())
     }
 
-    const WHOLE: &str = r#"{"format": 1, "title": "t", "mark": "seed", "proves": ["a"], "let": {"S": "s-1"},
+    const WHOLE: &str = r#"{"$schema": "../../schema.json", "format": 1, "title": "t", "mark": "seed", "proves": ["a"], "let": {"S": "s-1"},
         "line": {"sessionId": "${S}"},
         "files": [{"file": "~/x/${S}.jsonl", "content": [{"type": "user"}]}],
         "herdr": {"panes": [{"pane": "w1:p1", "cwd": "/srv", "session": "${S}"}]},
@@ -265,6 +277,7 @@ mod tests {
             ("x/${S}", "x/${S", "a name without its end"),
             ("\"seed\", ", "\"decided\", ", "a decided vector names its decisions"),
             ("\"seed\", ", "\"seed\", \"decisions\": [3], ", "a seed vector shows no decision"),
+            ("[{\"expect\"", "[{\"drop\": {}}, {\"expects\"", "step 2: unknown variant `expects`"),
             ("[{\"type\": \"user\"}]", "{\"beside\": \"x.jsonl\"}", "x.jsonl does not lie beside it"),
         ] {
             let wrong = parse(&WHOLE.replace(from, to)).unwrap_err();
