@@ -13,6 +13,7 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 pub use desk::DeskFile;
 pub use server::Server;
@@ -21,6 +22,9 @@ use crate::herdr::{Desk, answer};
 
 /// The file beside the command that says what it knows.
 pub const DESK_FILE: &str = "herdr.json";
+
+/// How long a command that never answers stays when its desk is gone.
+const GONE: Duration = Duration::from_secs(1);
 
 /// The command line. `program` is what it was called by: [`DESK_FILE`] lies beside it, unless `PANEWIRE_FAKE_HERDR` names
 /// another one. `serve SOCKET` serves a socket until the process is killed.
@@ -41,7 +45,11 @@ pub fn command(program: &Path, arguments: impl Iterator<Item = OsString>) -> Exi
     match answer::to_command(&desk, &arguments, &socket) {
         Some(said) => spoken(u8::try_from(said.exit).unwrap_or(1), &said.stdout, &said.stderr),
         None => loop {
-            std::thread::park();
+            // Whoever asks may be killed while it waits: then nobody ends this process but itself.
+            std::thread::sleep(GONE);
+            if !file.path().exists() {
+                return ExitCode::FAILURE;
+            }
         },
     }
 }

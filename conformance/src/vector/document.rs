@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::herdr::Pane;
 use crate::vector::content::Content;
-use crate::vector::step::Step;
+use crate::vector::step::{Need, Step};
 
 /// The format that this kit reads.
 pub const FORMAT: u32 = 1;
@@ -173,6 +173,29 @@ impl Vector {
         self.proves.iter().chain(of_steps).map(String::as_str)
     }
 
+    /// What a stage must be able to do for it that is not a matter of course.
+    #[must_use]
+    pub fn needs(&self) -> Vec<Need> {
+        let mut let_in = false;
+        let need = |step: &Step| {
+            let_in |= matches!(step, Step::Connect(connect) if connect.refused.is_none());
+            match step {
+                Step::Spoil(_) if let_in => Some(Need::SpoilOpen),
+                Step::Spoil(_) => Some(Need::Spoil),
+                Step::Restart(_) => Some(Need::Restart),
+                _ => None,
+            }
+        };
+        self.steps.iter().filter_map(need).collect()
+    }
+
+    /// Whether no real server is held against it, unless slow ones are asked for: only a simulated world has the time, or the
+    /// disk, for it.
+    #[must_use]
+    pub fn is_left_to_the_core(&self) -> bool {
+        self.slow || self.needs().contains(&Need::SpoilOpen)
+    }
+
     /// The bytes of a content of this vector.
     ///
     /// # Errors
@@ -266,6 +289,18 @@ mod tests {
         assert_eq!(vector.proven().collect::<Vec<_>>(), ["a", "b"]);
         let pane = vector.herdr.panes[0].pane("/home/u");
         assert_eq!(pane.agent_session.unwrap().value, "s-1");
+    }
+
+    #[test]
+    fn what_a_stage_must_be_able_to_do_is_known() {
+        let needs = |steps: &str| {
+            let whole = format!(r#"{{"format": 1, "title": "t", "mark": "beyond", "steps": {steps}}}"#);
+            parse(&whole).unwrap().needs()
+        };
+        let (spoil, refused) = (r#"{"spoil": {"file": "~/a"}}"#, r#"{"connect": {"refused": {"status": 500}}}"#);
+        assert_eq!(needs(r#"[{"pass": {"ms": 1}}, {"connect": {}}]"#), []);
+        assert_eq!(needs(&format!(r#"[{refused}, {spoil}, {{"restart": {{}}}}]"#)), [Need::Spoil, Need::Restart]);
+        assert_eq!(needs(&format!(r#"[{{"connect": {{}}}}, {spoil}]"#)), [Need::SpoilOpen]);
     }
 
     #[test]

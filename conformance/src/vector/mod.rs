@@ -14,7 +14,8 @@
 //! * [`document`], [`step`], [`content`] and [`pattern`] are the format; `vectors/schema.json` says the same as a JSON Schema.
 //! * [`sentence`] has a name for every sentence of the contract.
 //! * [`catalog`] has every vector of the kit, [`coverage`] which sentences they prove.
-//! * [`play`] plays a vector on a [`stage`]; [`simulated`] is the stage around the bare core.
+//! * [`side_by_side`] plays many at once, and [`report`] tells what came of them.
+//! * [`play`] plays a vector on a [`stage`]; [`simulated`] is the stage around the bare core, [`real`] the one around a server.
 //!
 //! A vector waits for what must come and tolerates what it does not know: members that no pattern names, and frames of a type
 //! that is neither one of the stream's own nor named by the step.
@@ -25,8 +26,10 @@ pub mod coverage;
 pub mod document;
 pub mod pattern;
 pub mod play;
+pub mod real;
 pub mod report;
 pub mod sentence;
+pub mod side_by_side;
 pub mod simulated;
 pub mod stage;
 pub mod step;
@@ -36,6 +39,7 @@ pub use coverage::Coverage;
 pub use document::{Mark, Vector};
 pub use pattern::{Bindings, Pattern};
 pub use play::{Failure, Verdict, play};
+pub use real::Real;
 pub use report::{Played, Report};
 pub use sentence::Sentences;
 pub use simulated::Simulated;

@@ -30,6 +30,19 @@ pub enum Verdict {
     LeftOut(String),
 }
 
+impl Verdict {
+    /// In one word, for programs.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed(_) => "failed",
+            Self::Broken(_) => "broken",
+            Self::LeftOut(_) => "left_out",
+        }
+    }
+}
+
 /// Where a vector failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
@@ -47,7 +60,7 @@ pub struct Failure {
 
 /// Plays a vector.
 pub fn play(vector: &Vector, stage: &mut dyn Stage) -> Verdict {
-    if let Some(why) = vector.steps.iter().filter_map(Step::need).find_map(|need| stage.lacks(need)) {
+    if let Some(why) = vector.needs().into_iter().find_map(|need| stage.lacks(need)) {
         return Verdict::LeftOut(why.into());
     }
     let mut player = Player { vector, stage, bindings: Bindings::new(), clients: BTreeMap::new() };
@@ -55,7 +68,10 @@ pub fn play(vector: &Vector, stage: &mut dyn Stage) -> Verdict {
     let struck = player.stage.strike();
     match (played, struck) {
         (Ok(()), Ok(())) => Verdict::Passed,
-        (Err(Stop::Failed(failure)), _) => Verdict::Failed(failure),
+        (Err(Stop::Failed(mut failure)), struck) => {
+            failure.came.extend(struck.err().map(|trouble| format!("\n{trouble}")));
+            Verdict::Failed(failure)
+        }
         (Err(Stop::Trouble(trouble)), _) | (Ok(()), Err(trouble)) => Verdict::Broken(trouble),
     }
 }
@@ -148,9 +164,10 @@ impl Player<'_> {
         }
         let asked = self.asked("GET", "/agent-transcript", &query, connect.auth, &connect.headers)?;
         self.clients.insert(connect.client.clone(), VecDeque::new());
-        let welcome = self.stage.connect(&connect.client, &asked, Duration::from_millis(connect.within_ms))?;
+        let within = self.patience(connect.within_ms);
+        let welcome = self.stage.connect(&connect.client, &asked, within)?;
         Ok(match (welcome, &connect.refused) {
-            (None, _) => Some(wrong("an answer to the upgrade", format!("none within {} ms", connect.within_ms))),
+            (None, _) => Some(wrong("an answer to the upgrade", format!("none within {} ms", within.as_millis()))),
             (Some(Welcome::Open), None) => None,
             (Some(Welcome::Open), Some(answer)) => Some(wrong(&shown(answer), "the socket is open".into())),
             (Some(Welcome::Refused(came)), None) => Some(wrong("an open socket", told(&came))),
@@ -164,9 +181,9 @@ impl Player<'_> {
             query.push((name.as_str(), self.filled(value)?));
         }
         let asked = self.asked(&request.method, &request.path, &query, request.auth, &request.headers)?;
-        let came = self.stage.request(&asked, Duration::from_millis(request.within_ms))?;
-        Ok(match came {
-            None => Some(wrong(&shown(&request.answer), format!("no answer within {} ms", request.within_ms))),
+        let within = self.patience(request.within_ms);
+        Ok(match self.stage.request(&asked, within)? {
+            None => Some(wrong(&shown(&request.answer), format!("no answer within {} ms", within.as_millis()))),
             Some(came) => self.judge(&request.answer, &came),
         })
     }
@@ -184,7 +201,7 @@ impl Player<'_> {
     fn expect(&mut self, expect: &Expect) -> Result<Option<Wrong>, Stop> {
         let named = expect.frames.iter().flat_map(Coming::patterns).filter_map(Pattern::frame_type);
         let looked_at: BTreeSet<&str> = STREAM.into_iter().chain(named).collect();
-        let within = Duration::from_millis(expect.within_ms);
+        let within = self.patience(expect.within_ms);
         for coming in &expect.frames {
             let found = match coming {
                 Coming::Frame(pattern) => self.one(&expect.client, pattern, &looked_at, within)?,
@@ -242,14 +259,18 @@ impl Player<'_> {
         not: &[Pattern],
         within: Duration,
     ) -> Result<Option<Wrong>, Stop> {
+        let until = self.stage.now() + within;
         loop {
             let told = |came: String| Wrong { expected: pattern.to_string(), came, client: Some(client.into()) };
-            let frame = match self.heard(client, within)? {
+            let frame = match self.heard(client, self.left(until))? {
                 Ok(frame) => frame,
                 Err(came) => return Ok(Some(told(came))),
             };
             if pattern.fits(&frame, &mut self.bindings).is_ok() {
                 return Ok(None);
+            }
+            if self.stage.now() > until {
+                return Ok(Some(told(format!("not within {} ms; last {frame}", within.as_millis()))));
             }
             if not.iter().any(|not| not.fits(&frame, &mut self.bindings.clone()).is_ok()) {
                 return Ok(Some(told(format!("before it: {frame}"))));
@@ -284,11 +305,11 @@ impl Player<'_> {
     }
 
     fn never(&mut self, never: &Never) -> Result<Option<Wrong>, Stop> {
-        let within = Duration::from_millis(never.within_ms);
         if let Some(until) = &never.until {
+            let within = self.patience(never.within_ms);
             return self.skip_to(&never.client, until, &never.frames, within);
         }
-        self.stage.pass(within)?;
+        self.stage.pass(Duration::from_millis(never.within_ms))?;
         loop {
             let frame = match self.heard(&never.client, Duration::ZERO)? {
                 Ok(frame) => frame,
@@ -303,12 +324,12 @@ impl Player<'_> {
     }
 
     fn closed(&mut self, closed: &Closed) -> Result<Option<Wrong>, Stop> {
-        let within = Duration::from_millis(closed.within_ms);
+        let until = self.stage.now() + self.patience(closed.within_ms);
         let reason = closed.reason.as_ref().map(|reason| format!(" with reason {reason}")).unwrap_or_default();
         let expected = format!("closed by {}{reason}", closed.code);
         loop {
-            let came = match self.stage.hear(&closed.client, within)? {
-                Heard::Text(text) => {
+            let came = match self.stage.hear(&closed.client, self.left(until))? {
+                Heard::Text(text) if self.stage.now() <= until => {
                     self.remember(&closed.client, text);
                     continue;
                 }
@@ -336,14 +357,28 @@ impl Player<'_> {
         looked_at: &BTreeSet<&str>,
         within: Duration,
     ) -> Result<Result<Value, String>, Stop> {
+        let until = self.stage.now() + within;
         loop {
-            let heard = self.heard(client, within)?;
+            let heard = self.heard(client, self.left(until))?;
             let skipped =
                 heard.as_ref().is_ok_and(|frame| frame["type"].as_str().is_some_and(|kind| !looked_at.contains(kind)));
             if !skipped {
                 return Ok(heard);
             }
+            // A server may send what the kit does not know for ever.
+            if self.stage.now() > until {
+                return Ok(Err(SILENCE.into()));
+            }
         }
+    }
+
+    fn patience(&self, within_ms: u64) -> Duration {
+        self.stage.patience(Duration::from_millis(within_ms))
+    }
+
+    /// What is left of the time until then.
+    fn left(&self, until: Duration) -> Duration {
+        until.saturating_sub(self.stage.now())
     }
 
     /// The next frame; otherwise what came instead.
@@ -415,6 +450,7 @@ fn told_end(heard: &Heard) -> String {
         Heard::Text(text) => text.clone(),
         Heard::Binary(bytes) => format!("a binary message of {bytes} bytes"),
         Heard::Closed(code, reason) => format!("closed by {code} with reason {reason:?}"),
+        Heard::Garbled(why) => format!("bytes that are no WebSocket frames: {why}"),
         Heard::Cut => "the connection ended without a close frame".into(),
         Heard::Silence => SILENCE.into(),
     }

@@ -1,6 +1,9 @@
-//! What a run tells a person.
+//! What a run tells a person, and in the files below a program.
 
-use core::fmt;
+mod json;
+mod junit;
+
+use core::fmt::{self, Write as _};
 use core::time::Duration;
 
 use crate::vector::document::{Mark, Vector};
@@ -39,6 +42,14 @@ impl Report<'_> {
         self.played.iter().filter(counts).all(|played| !played.failed())
     }
 
+    /// Vectors that count and were not played, but for those that are left to the core.
+    #[must_use]
+    pub fn unplayed(&self, strict: bool) -> usize {
+        let counts =
+            |played: &&Played<'_>| (strict || played.vector.mark == Mark::Seed) && !played.vector.is_left_to_the_core();
+        self.played.iter().filter(counts).filter(|played| matches!(played.verdict, Verdict::LeftOut(_))).count()
+    }
+
     fn tally(&self, mark: Mark) -> Option<String> {
         let of_mark: Vec<_> = self.played.iter().filter(|played| played.vector.mark == mark).collect();
         let passed = of_mark.iter().filter(|played| played.verdict == Verdict::Passed).count();
@@ -63,8 +74,7 @@ impl fmt::Display for Report<'_> {
             let (name, title, mark) = (&played.vector.name, &played.vector.title, played.vector.mark.name());
             match &played.verdict {
                 Verdict::Failed(failure) => {
-                    writeln!(f, "FAILED {name} ({mark})\n  {title}")?;
-                    self.tell(f, failure)?;
+                    writeln!(f, "FAILED {name} ({mark})\n  {title}\n{}", self.told(failure))?;
                 }
                 Verdict::Broken(trouble) => {
                     writeln!(f, "COULD NOT BE PLAYED {name} ({mark})\n  {title}\n{}", indented(&trouble.0))?;
@@ -81,19 +91,19 @@ impl fmt::Display for Report<'_> {
 }
 
 impl Report<'_> {
-    fn tell(&self, f: &mut fmt::Formatter<'_>, failure: &Failure) -> fmt::Result {
-        writeln!(f, "  step {} expected\n{}", failure.step, indented(&failure.expected))?;
-        writeln!(f, "  came\n{}", indented(&failure.came))?;
+    fn told(&self, failure: &Failure) -> String {
+        let mut text = format!("  step {} expected\n{}\n", failure.step, indented(&failure.expected));
+        let _ = writeln!(text, "  came\n{}", indented(&failure.came));
         if !failure.before.is_empty() {
-            writeln!(f, "  the frames before\n{}", indented(&failure.before.join("\n")))?;
+            let _ = writeln!(text, "  the frames before\n{}", indented(&failure.before.join("\n")));
         }
         for name in &failure.breaks {
-            match self.sentences.number(name) {
-                Some(number) => writeln!(f, "  breaks sentence {number}: {name}")?,
-                None => writeln!(f, "  breaks: {name}")?,
-            }
+            let _ = match self.sentences.number(name) {
+                Some(number) => writeln!(text, "  breaks sentence {number}: {name}"),
+                None => writeln!(text, "  breaks: {name}"),
+            };
         }
-        writeln!(f)
+        text
     }
 }
 

@@ -118,6 +118,10 @@ impl Stage for Simulated {
         Ok(())
     }
 
+    fn now(&self) -> Duration {
+        self.world.as_ref().map_or(Duration::ZERO, |world| Duration::from_millis(world.elapsed()))
+    }
+
     fn pass(&mut self, time: Duration) -> Result<(), Trouble> {
         self.world()?.advance(time);
         Ok(())

@@ -30,6 +30,14 @@ pub trait Stage {
     /// If that cannot be done.
     fn herdr(&mut self, change: &Herdr) -> Result<(), Trouble>;
 
+    /// Time since the vector was set.
+    fn now(&self) -> Duration;
+
+    /// How long something may take for which the vector has so much patience. A real machine may need more.
+    fn patience(&self, within: Duration) -> Duration {
+        within
+    }
+
     /// Lets time pass.
     ///
     /// # Errors
@@ -168,6 +176,8 @@ pub enum Heard {
     Closed(u16, String),
     /// The connection ended without one.
     Cut,
+    /// Bytes that are against the WebSocket protocol, and why.
+    Garbled(String),
     /// Nothing, in time.
     Silence,
 }

@@ -460,16 +460,6 @@ impl Step {
         }
     }
 
-    /// What a stage must be able to do for it, if that is not a matter of course.
-    #[must_use]
-    pub const fn need(&self) -> Option<Need> {
-        match self {
-            Self::Spoil(_) | Self::Heal(_) => Some(Need::Spoil),
-            Self::Restart(_) => Some(Need::Restart),
-            _ => None,
-        }
-    }
-
     /// What it writes to a file.
     #[must_use]
     pub const fn content(&self) -> Option<&Content> {
@@ -486,6 +476,8 @@ impl Step {
 pub enum Need {
     /// Make a file that cannot be read.
     Spoil,
+    /// The same with a file that the server may have open.
+    SpoilOpen,
     /// Stop and start the server.
     Restart,
 }

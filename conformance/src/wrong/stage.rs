@@ -77,6 +77,14 @@ impl<S: Stage> Stage for Wrong<'_, S> {
         self.inner.herdr(change)
     }
 
+    fn now(&self) -> Duration {
+        self.inner.now()
+    }
+
+    fn patience(&self, within: Duration) -> Duration {
+        self.inner.patience(within)
+    }
+
     fn pass(&mut self, time: Duration) -> Result<(), Trouble> {
         self.inner.pass(time)
     }
