@@ -35,6 +35,15 @@ pub(crate) struct Program {
     pub(crate) fake_herdr: &'static str,
 }
 
+impl Program {
+    /// The program that answers as herdr when it is called so.
+    pub(crate) fn herdr(&self) -> PathBuf {
+        let executable = Path::new(self.path).with_file_name("examples").join(self.fake_herdr);
+        assert!(executable.exists(), "{} is not there: run `cargo test -p {}`", executable.display(), self.name);
+        executable
+    }
+}
+
 /// Everything a daemon finds around it.
 #[derive(Debug)]
 pub(crate) struct Machine {
@@ -59,9 +68,8 @@ impl Machine {
         let directory = tempfile::tempdir().unwrap();
         fs::create_dir(directory.path().join("home")).unwrap();
         fs::create_dir(directory.path().join("herdr")).unwrap();
-        let executable = Path::new(PROGRAM.path).with_file_name("examples").join(PROGRAM.fake_herdr);
-        assert!(executable.exists(), "{} is not there: run `cargo test -p {}`", executable.display(), PROGRAM.name);
-        let (herdr_program, desk) = fake_herdr::install(&directory.path().join("herdr"), &executable, desk).unwrap();
+        let (herdr_program, desk) =
+            fake_herdr::install(&directory.path().join("herdr"), &PROGRAM.herdr(), desk).unwrap();
         Self { directory, desk, herdr_program, herdr: None }
     }
 

@@ -13,6 +13,7 @@ mod load;
 mod machine;
 mod refusals;
 mod serve;
+mod vectors;
 
 use panewire_conformance::herdr::{Desk, Pane};
 use panewire_conformance::sim::Transcript;
