@@ -34,6 +34,15 @@ pub enum Command {
         /// Where the daemon keeps its token.
         places: Places,
     },
+    /// Print the subagents of a pane of a running daemon.
+    Tree {
+        /// The daemon's address, if it was given.
+        url: Option<String>,
+        /// The pane.
+        pane: String,
+        /// Where the daemon keeps its token.
+        places: Places,
+    },
     /// List the panes.
     Panes(Places),
     /// Say what no reader knew in the transcripts on this machine.
@@ -133,6 +142,8 @@ pub enum Topic {
     Show,
     /// `tail`
     Tail,
+    /// `tree`
+    Tree,
     /// `panes`
     Panes,
     /// `drift`
@@ -255,9 +266,9 @@ fn read(topic: Topic, arguments: Vec<OsString>) -> Result<Command, Unclear> {
             Long("demo") if topic.serves() => serve.demo = true,
             Long("json") if matches!(topic, Topic::Show | Topic::Drift) => json = true,
             Long("table") if topic == Topic::Drift => table = true,
-            Long("url") if topic == Topic::Tail => url = Some(text(&mut parser)?),
+            Long("url") if matches!(topic, Topic::Tail | Topic::Tree) => url = Some(text(&mut parser)?),
             Long("rotate") if topic == Topic::Token => rotate = true,
-            Value(value) if matches!(topic, Topic::Show | Topic::Tail | Topic::Drift) && subject.is_none() => {
+            Value(value) if topic.takes_a_subject() && subject.is_none() => {
                 subject = Some(value.string()?);
             }
             other => return Err(other.unexpected().into()),
@@ -272,6 +283,7 @@ fn read(topic: Topic, arguments: Vec<OsString>) -> Result<Command, Unclear> {
         Topic::Serve | Topic::Server => Command::Serve(serve),
         Topic::Show => Command::Show { json, what: named(subject, "FILE or SESSION")?, places },
         Topic::Tail => Command::Tail { url, pane: named(subject, "PANE")?, places },
+        Topic::Tree => Command::Tree { url, pane: named(subject, "PANE")?, places },
         Topic::Panes => Command::Panes(places),
         Topic::Drift => Command::Drift { json, table, what: subject.map(PathBuf::from), places },
         Topic::Token => Command::Token { rotate, places },
@@ -302,7 +314,8 @@ fn listen(address: String) -> Result<String, Unclear> {
 }
 
 impl Topic {
-    const COMMANDS: [Self; 6] = [Self::Serve, Self::Show, Self::Tail, Self::Panes, Self::Drift, Self::Token];
+    const COMMANDS: [Self; 7] =
+        [Self::Serve, Self::Show, Self::Tail, Self::Tree, Self::Panes, Self::Drift, Self::Token];
 
     fn named(word: &str) -> Result<Self, Unclear> {
         let topic = Self::COMMANDS.into_iter().find(|topic| topic.word() == Some(word));
@@ -315,10 +328,15 @@ impl Topic {
             Self::Serve => Some("serve"),
             Self::Show => Some("show"),
             Self::Tail => Some("tail"),
+            Self::Tree => Some("tree"),
             Self::Panes => Some("panes"),
             Self::Drift => Some("drift"),
             Self::Token => Some("token"),
         }
+    }
+
+    const fn takes_a_subject(self) -> bool {
+        matches!(self, Self::Show | Self::Tail | Self::Tree | Self::Drift)
     }
 
     const fn serves(self) -> bool {
@@ -333,6 +351,7 @@ impl Topic {
             Self::Serve => SERVE,
             Self::Show => SHOW,
             Self::Tail => TAIL,
+            Self::Tree => TREE,
             Self::Panes => PANES,
             Self::Drift => DRIFT,
             Self::Token => TOKEN,
@@ -348,6 +367,7 @@ usage:
   panewire [serve] [OPTIONS]            run the daemon
   panewire show [--json] FILE|SESSION   print a conversation from a file
   panewire tail [--url URL] PANE        follow a pane of a running daemon
+  panewire tree [--url URL] PANE        print the subagents of a pane
   panewire panes                        list the panes, sessions and files it sees
   panewire drift [--table] [DIR|FILE]   say what no reader knew in the transcripts
   panewire token [--rotate]             print the token, or a new one
@@ -417,6 +437,18 @@ usage: panewire tail [--url URL] [OPTIONS] PANE
 A PANE is one that 'panewire panes' lists, or claude:latest (the newest session of all), or claude:dir:DIR (the newest
 of a directory); pi:latest and pi:dir:DIR are the same for pi. It runs until it is interrupted or the daemon stops.
 The token comes from PANEWIRE_TOKEN or from the daemon's token file; ?token= in the URL wins.
+";
+
+const TREE: &str = "\
+Print the subagents of a pane of a running daemon, each below the agent that started it.
+
+usage: panewire tree [--url URL] [OPTIONS] PANE
+
+  --url URL               the daemon [the one that runs on this machine, else http://127.0.0.1:8787]
+  --state-dir DIR         where that daemon keeps its state
+
+Of each it says whether it is done or how long it runs, what it has written, and what it said last. The id at the beginning
+of a line is what ?subagent= takes.
 ";
 
 const PANES: &str = "\
@@ -520,6 +552,8 @@ mod tests {
             parsed("tail --url http://h:1 w1:p1"),
             Ok(Command::Tail { url: Some("http://h:1".into()), pane: "w1:p1".into(), places: places.clone() })
         );
+        let pane = "w1:p1".to_owned();
+        assert_eq!(parsed("tree w1:p1"), Ok(Command::Tree { url: None, pane, places: places.clone() }));
         assert_eq!(parsed("panes"), Ok(Command::Panes(places.clone())));
         let drift = |json, table, what: Option<&str>| {
             Ok(Command::Drift { json, table, what: what.map(PathBuf::from), places: places.clone() })
@@ -538,6 +572,7 @@ mod tests {
             ("serve", Topic::Serve),
             ("show", Topic::Show),
             ("tail", Topic::Tail),
+            ("tree", Topic::Tree),
             ("panes", Topic::Panes),
             ("drift", Topic::Drift),
             ("token", Topic::Token),

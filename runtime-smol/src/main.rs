@@ -22,6 +22,7 @@ fn main() -> ExitCode {
         Command::Serve(serve) => serve::run(&serve),
         Command::Show { json, what, places } => commands::show::run(json, &what, &places),
         Command::Tail { url, pane, places } => commands::tail::run(url.as_deref(), &pane, &places),
+        Command::Tree { url, pane, places } => commands::tree::run(url.as_deref(), &pane, &places),
         Command::Panes(places) => commands::panes::run(&places),
         Command::Drift { json, table, what, places } => commands::drift::run(json, table, what.as_deref(), &places),
         Command::Token { rotate, places } => commands::token::run(rotate, &places),
