@@ -72,6 +72,10 @@ pub(super) struct Block<'a> {
     pub(super) kind: Option<Value<'a>>,
     pub(super) text: Option<Value<'a>>,
     pub(super) thinking: Option<Value<'a>>,
+    /// The tool that is called.
+    pub(super) name: Option<Value<'a>>,
+    /// The call that is answered.
+    pub(super) answers: Option<Value<'a>>,
 }
 
 impl Content<'_> {
@@ -177,6 +181,8 @@ fn list<'a>(scanner: &mut Scanner<'a>, blocks: &mut Vec<Block<'a>>) -> Result<()
                     b"type" => block.kind = Some(value),
                     b"text" => block.text = Some(value),
                     b"thinking" => block.thinking = Some(value),
+                    b"name" => block.name = Some(value),
+                    b"tool_use_id" => block.answers = Some(value),
                     _ => {}
                 }
                 Ok(())

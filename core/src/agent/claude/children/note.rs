@@ -24,10 +24,9 @@ pub(in crate::agent::claude) fn may_tell(item: &Item<'_, '_>, told: &mut Told) -
     let Item::Part(Part { what, record, .. }) = item else { return false };
     match what {
         What::Said(_, Speech::Notification, _) => true,
-        What::Call(block) => first(*block, b"name").is_some_and(starts_agents),
+        What::Call(block) => block.name.is_some_and(starts_agents),
         What::Result(block, _) => {
-            let id = first(*block, b"tool_use_id").and_then(Value::literal);
-            let awaited = id.is_some_and(|id| told.awaits(id));
+            let awaited = block.answers.and_then(Value::literal).is_some_and(|id| told.awaits(id));
             // The answer that starts an agent begins like this; its call may stand behind it.
             awaited || record.result.is_some_and(|result| begins_like_an_agents(result.raw()))
         }
@@ -52,7 +51,7 @@ pub(in crate::agent::claude) fn note(line: &Line<'_>, selection: Selection, told
         }
         walk::parts(at, record, selection, &mut |part| match part.what {
             What::Said(text, Speech::Notification, role) if is_the_harness(record, role) => notified(text, told),
-            What::Call(block) if block.raw.get("name").is_some_and(starts_agents) => called(block, told),
+            What::Call(block) if block.name.is_some_and(starts_agents) => called(block, told),
             What::Result(block, only) => answered(block, record.result.filter(|_| only), told),
             _ => {}
         });
@@ -109,7 +108,7 @@ fn called(block: Block<'_>, told: &mut Told) {
 
 /// `result` is what Claude Code adds beside the message, if it is about this answer.
 fn answered(block: Block<'_>, result: Option<Value<'_>>, told: &mut Told) {
-    let Some(id) = block.raw.get("tool_use_id").and_then(Value::filled) else { return };
+    let Some(id) = block.answers.and_then(Value::filled) else { return };
     let get = |key: &str| result.and_then(|result| result.get(key));
     let status = get("status").and_then(Value::literal).unwrap_or_default();
     let goes_on = status.ends_with(b"_launched") || status.ends_with(b"_spawned");
@@ -129,11 +128,6 @@ fn answered(block: Block<'_>, result: Option<Value<'_>>, told: &mut Told) {
 fn begins_like_an_agents(result: &[u8]) -> bool {
     let inside = result.strip_prefix(b"{").unwrap_or_default().trim_ascii_start();
     [br#""isAsync""#.as_slice(), br#""status""#, br#""agentId""#].iter().any(|key| inside.starts_with(key))
-}
-
-/// The first member of this name.
-fn first<'a>(block: Block<'a>, name: &[u8]) -> Option<Value<'a>> {
-    block.raw.members().find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
 /// A text as a label shows it: one line, cut where it is too long.
