@@ -206,3 +206,47 @@ fn a_grandchild_is_streamed_like_a_child() {
     assert_eq!(scene.world.fresh(client).seqs(), [1, 2, 3, 4]);
     scene.world.finish();
 }
+
+#[test]
+fn an_old_child_inside_the_sessions_file_has_a_row_and_a_stream_of_its_own() {
+    let mut scene = Scene::with_entries(1);
+    let call = scene.agent.spawn("toolu_1", None, "look for shelves") + &scene.agent.spawn("toolu_2", None, "count");
+    let line = |uuid: &str, follows: Option<&str>, role: &str, text: &str| {
+        let message = json!({"role": role, "content": [{"type": "text", "text": text}]});
+        let follows = json!(follows);
+        format!(
+            "{{\"parentUuid\":{follows},\"isSidechain\":true,\"sessionId\":\"{SESSION}\",\"type\":\"{role}\",\"message\":{message},\
+             \"uuid\":\"{uuid}\",\"timestamp\":\"2026-03-01T09:00:00.000Z\"}}\n"
+        )
+    };
+    let inside = line("k1", None, "user", "look for shelves")
+        + &line("m1", None, "user", "count")
+        + &line("k2", Some("k1"), "assistant", "I look.")
+        + &line("m2", Some("m1"), "assistant", "One, two.")
+        + &line("k3", Some("k2"), "assistant", "Here they are.");
+    let answer = scene.agent.answer("toolu_1", &json!({"content": [], "totalDurationMs": 5}));
+    scene.append(&(call + &inside + &answer));
+    let client = scene.world.watch(PANE);
+    let frames = scene.world.fresh(client);
+    // None of it is the session's own.
+    assert_eq!(frames.only("hello").number("total"), 4);
+    let row = |id: &str, call: &str, done: bool| {
+        json!({"agent_id": id, "tool_use_id": call, "agent_type": "Explore", "description": format!("do {call}"),
+            "spawn_depth": 1, "done": done, "last_activity_ts": 1_772_355_600_000_i64})
+    };
+    assert_eq!(
+        frames.only("hello").json["subagents"],
+        json!([row("k1", "toolu_1", true), row("m1", "toolu_2", false)])
+    );
+    for (id, texts) in [("k1", &["look for shelves", "I look.", "Here they are."][..]), ("m1", &["count", "One, two."])]
+    {
+        let child = connect(&mut scene, &target(id));
+        let frames = scene.world.fresh(child);
+        assert_eq!((frames.texts(), frames.only("hello").json["subagent"].clone()), (texts.to_vec(), json!(id)));
+    }
+    let entry = format!("/agent-transcript/entry?pane={PANE}&token={TOKEN}&subagent=k1&seq=3");
+    let (code, body) = status(&mut scene, &Ask::get(&entry));
+    assert_eq!((code, body.contains("Here they are.")), (200, true));
+    assert_eq!(status(&mut scene, &Ask::socket(&target("k2"))).0, 404);
+    scene.world.finish();
+}

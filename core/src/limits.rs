@@ -179,6 +179,12 @@ pub const MAX_TOLD: usize = 4_096;
 /// Answers of tools that are remembered until a call is found that they answer.
 pub const MAX_UNCLAIMED_ANSWERS: usize = 64;
 
+/// Newest lines of a child inside its session's file that the next one may follow.
+pub const MAX_INSIDE_PARENTS: usize = 16;
+
+/// Runs of lines of such a child. What lies behind them is not shown.
+pub const MAX_INSIDE_RUNS: usize = 4_096;
+
 /// Unicode scalar values of a label of a child. More is cut.
 pub const CHILD_LABEL_CHARS: usize = 200;
 

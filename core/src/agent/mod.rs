@@ -184,15 +184,6 @@ impl AgentKind {
         }
     }
 
-    /// The reader of the transcripts of its children.
-    #[must_use]
-    pub fn child_reader(self) -> Box<dyn Reader> {
-        match self {
-            Self::Claude => Box::new(ClaudeReader { selection: Selection::Child }),
-            kind => kind.reader(),
-        }
-    }
-
     /// What finds the children of the session with this transcript.
     #[must_use]
     pub fn finder(self, parent: &Source, line_bytes: usize) -> Box<dyn Finder> {

@@ -6,7 +6,7 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use super::ops::Owner;
-use super::rosters::Sought;
+use super::rosters::{FoundChild, Sought};
 use super::sessions::ChildOf;
 use super::watch::source_of;
 use super::{Bridge, Listing, demo};
@@ -19,7 +19,6 @@ use crate::limits::MAX_EXCHANGES;
 use crate::mobile::client::{Client, Shows};
 use crate::pane::census::Census;
 use crate::pane::resolve::{Resolve, ResolveError, Resolved};
-use crate::source::follow::Source;
 use crate::timers::Timer;
 
 /// What an exchange waits for.
@@ -50,7 +49,7 @@ pub(super) enum Wanted {
 #[derive(Debug)]
 struct Conversation {
     resolved: Resolved,
-    child: Option<(ChildOf, Source)>,
+    child: Option<(ChildOf, FoundChild)>,
 }
 
 /// A child that is looked for.
@@ -255,18 +254,19 @@ impl Bridge {
     pub(super) fn settle_children(&mut self, parent: u64) {
         for ex in self.connecting.looking_for_children_of(parent) {
             let Some(Exchange::Finding(finding)) = self.exchanges.get(&ex) else { continue };
-            let roster = self.streams.stream(parent).and_then(|stream| stream.roster.as_ref());
-            let found = match roster.map(|roster| roster.find(&finding.agent_id)) {
+            let stream =
+                self.streams.stream(parent).and_then(|stream| Some((stream.roster.as_ref()?, &stream.follower)));
+            let found = match stream.map(|(roster, follower)| roster.find(&finding.agent_id, follower)) {
                 Some(Sought::NotYet) => continue,
-                Some(Sought::Found(source)) => Some(source),
+                Some(Sought::Found(found)) => Some(found),
                 Some(Sought::Nowhere) | None => None,
             };
             let Some(Exchange::Finding(finding)) = self.exchanges.remove(&ex) else { continue };
             let Finding { wanted, manner, resolved, agent_id, .. } = *finding;
             self.connecting.children.remove(&(parent, ex));
             match found {
-                Some(source) if self.has_room_for(&source) => {
-                    let child = Some((ChildOf { agent_id, parent }, source));
+                Some(found) if self.has_room_for(&found.0) => {
+                    let child = Some((ChildOf { agent_id, parent }, found));
                     self.serve(ex, wanted, &manner, Conversation { resolved, child });
                 }
                 Some(_) => self.answer(ex, Answer::text(503, TOO_MANY, &manner)),
@@ -280,7 +280,7 @@ impl Bridge {
         match wanted {
             Wanted::Entry(call) => {
                 let stream = match of.child {
-                    Some((_, source)) => self.follow(of.resolved.kind.child_reader(), source),
+                    Some((_, (source, reader))) => self.follow(reader, source),
                     None => self.watch(&of.resolved),
                 };
                 self.serve_whole_entry(ex, call.seq, stream, manner.clone());
@@ -299,7 +299,7 @@ impl Bridge {
         let client = Client::new(ex, shows, call.resume, call.features, self.config.limits.window_bytes, now);
         self.timers.set(Timer::Liveness(ex), client.next_deadline());
         let session = match child {
-            Some((child, source)) => self.join_child(ex, resolved, child, source),
+            Some((child, found)) => self.join_child(ex, resolved, child, found),
             None => self.join(ex, resolved),
         };
         let wants_more = client.wants_full_roster();

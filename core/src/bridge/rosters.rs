@@ -13,7 +13,7 @@ use super::Bridge;
 use super::exchange::Exchange;
 use super::ops::Owner;
 use super::streams::Stream;
-use crate::agent::AgentKind;
+use crate::agent::{AgentKind, Reader};
 use crate::io::{Level, Outcome, Output};
 use crate::limits::{ROSTER_POLL, ROSTER_WAIT};
 use crate::machine::Tag;
@@ -42,10 +42,13 @@ pub(crate) struct Roster {
     warned: bool,
 }
 
+/// Where the conversation of a child lies, and what reads it.
+pub(crate) type FoundChild = (Source, Box<dyn Reader>);
+
 /// Whether a child was found.
 #[derive(Debug)]
 pub(crate) enum Sought {
-    Found(Source),
+    Found(FoundChild),
     NotYet,
     Nowhere,
 }
@@ -76,10 +79,11 @@ impl Roster {
     }
 
     /// Where the conversation of a child lies, or whether that is not known yet.
-    pub(crate) fn find(&self, agent_id: &str) -> Sought {
-        match self.finder.find(agent_id) {
-            Some(source) if self.fresh => Sought::Found(source),
-            None if self.fresh => Sought::Nowhere,
+    pub(crate) fn find(&self, agent_id: &str, follower: &Follower) -> Sought {
+        match self.finder.find(agent_id, follower.told()) {
+            Some(found) if self.fresh => Sought::Found(found),
+            // It may stand in the session's own file.
+            None if self.fresh && !follower.is_busy() => Sought::Nowhere,
             _ => Sought::NotYet,
         }
     }
@@ -181,6 +185,7 @@ impl Bridge {
         if roster.fresh {
             self.show_roster(no);
         }
+        self.settle_children(no);
     }
 
     /// Shows what is known of the children of a session now.

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use super::Bridge;
 use super::exchange::Exchange;
 use super::ops::Owner;
+use super::rosters::FoundChild;
 use super::sessions::ChildOf;
 use super::streams::Stream;
 use crate::agent::Reader;
@@ -42,8 +43,9 @@ impl Bridge {
     }
 
     /// Takes a client into the conversation of a child.
-    pub(super) fn join_child(&mut self, ex: ExId, resolved: Resolved, child: ChildOf, source: Source) -> u64 {
-        let stream = self.follow(resolved.kind.child_reader(), source);
+    pub(super) fn join_child(&mut self, ex: ExId, resolved: Resolved, child: ChildOf, found: FoundChild) -> u64 {
+        let (source, reader) = found;
+        let stream = self.follow(reader, source);
         let no = self.sessions.find(&resolved.pane, stream);
         let no = no.unwrap_or_else(|| self.sessions.add(resolved, stream, Some(child)));
         if let Some(session) = self.sessions.session_mut(no) {
@@ -521,7 +523,7 @@ impl Bridge {
 }
 
 pub(super) fn source_of(resolved: &Resolved) -> Source {
-    Source { path: resolved.located.path.clone(), under: resolved.located.under.clone() }
+    Source { path: resolved.located.path.clone(), under: resolved.located.under.clone(), part: None }
 }
 
 /// What one call of a follower led to.

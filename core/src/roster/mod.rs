@@ -3,14 +3,18 @@
 //! What a row says and when it has changed is the same for every kind of agent. Where children lie and how their end is
 //! recorded is not: a kind brings a [`Finder`], and its reader notes what a transcript tells of children in [`Told`].
 
+mod inside;
 mod told;
 
+pub use inside::{Inside, InsideLine, Insides};
 pub use told::{Answer, Call, Told, digest};
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
+use crate::agent::Reader;
 use crate::io::{Op, Outcome};
 use crate::machine::{Machine, Tag};
 use crate::source::follow::Source;
@@ -102,8 +106,8 @@ pub trait Finder: Machine + fmt::Debug + Send {
     /// The children as far as they are known, unsorted.
     fn rows(&self, told: &Told) -> Vec<Row>;
 
-    /// Where the conversation of a child lies.
-    fn find(&self, agent_id: &str) -> Option<Source>;
+    /// The conversation of a child: where it lies, and what reads it.
+    fn find(&self, agent_id: &str, told: &Told) -> Option<(Source, Box<dyn Reader>)>;
 
     /// Takes what went wrong since this was asked last, for the operator.
     fn take_trouble(&mut self) -> Option<String>;
@@ -138,7 +142,7 @@ impl Finder for NoChildren {
         Vec::new()
     }
 
-    fn find(&self, _agent_id: &str) -> Option<Source> {
+    fn find(&self, _agent_id: &str, _told: &Told) -> Option<(Source, Box<dyn Reader>)> {
         None
     }
 

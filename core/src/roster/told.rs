@@ -7,6 +7,7 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
+use super::{InsideLine, Insides};
 use crate::limits::{MAX_TOLD, MAX_UNCLAIMED_ANSWERS};
 use crate::source::saved::{Rest, put_number, put_text};
 
@@ -22,6 +23,8 @@ pub struct Told {
     agents: BTreeMap<String, (u64, String)>,
     /// Digests of the newest answers to calls that were not told yet.
     unclaimed: VecDeque<(u64, Answer)>,
+    /// Children whose own lines stand in this transcript.
+    insides: Insides,
 }
 
 /// A call that starts an agent.
@@ -111,6 +114,18 @@ impl Told {
         }
     }
 
+    /// A line of a child stands in this transcript.
+    pub fn inside(&mut self, line: InsideLine<'_>) {
+        self.next();
+        self.insides.push(line);
+    }
+
+    /// The children whose own lines stand in this transcript.
+    #[must_use]
+    pub const fn insides(&self) -> &Insides {
+        &self.insides
+    }
+
     /// What was told last about the end of an agent.
     #[must_use]
     pub fn end(&self, agent_id: &str) -> Option<bool> {
@@ -141,7 +156,7 @@ impl Told {
         self.calls.keys().map(String::as_str)
     }
 
-    /// Appends its saved form.
+    /// Appends its saved form, which holds no [`insides`](Self::insides).
     pub(crate) fn encode(&self, bytes: &mut Vec<u8>) {
         put_number(bytes, self.version);
         put_number(bytes, self.ends.len() as u64);

@@ -38,6 +38,8 @@ pub struct Source {
     pub path: String,
     /// The directory that must contain it.
     pub under: String,
+    /// The child whose lines in it are the stream, if it is not the whole file.
+    pub part: Option<String>,
 }
 
 /// What a follower has to tell.
@@ -239,6 +241,12 @@ impl Follower {
     #[must_use]
     pub fn wants_to_count(&self) -> bool {
         self.stalled && self.pending.is_none() && self.phase == Phase::Counting && self.file.is_some()
+    }
+
+    /// Whether what is there was not counted yet.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        matches!(self.phase, Phase::New | Phase::Counting)
     }
 
     /// Whether it is counting now.

@@ -67,7 +67,8 @@ impl Reader for ClaudeReader {
     fn counted_telling(&self, line: &Line<'_>, told: &mut Told) -> Counted {
         let mut tells = children::may_be_queued(line.bytes);
         let counted = self.count_each(line, |item| tells |= children::may_tell(item, told));
-        if tells {
+        let inside = self.selection == Selection::Main && counted.entries == 0 && children::may_be_inside(line.bytes);
+        if tells || inside {
             self.tell(line, told);
         }
         counted

@@ -21,7 +21,11 @@ impl Follower {
     /// The index in its saved form, if it is worth saving: the file is large enough, and everything in it was counted.
     #[must_use]
     pub fn saved(&self) -> Option<Vec<u8>> {
-        if self.phase != Phase::Live || self.index.scanned() < SAVED_FROM_BYTES {
+        if self.phase != Phase::Live || self.index.scanned() < SAVED_FROM_BYTES || self.source.part.is_some() {
+            return None;
+        }
+        if !self.told.insides().is_empty() {
+            // Where the lines of children stand in the file is not saved: it is counted again.
             return None;
         }
         let unfinished = usize::try_from(self.lines.end().saturating_sub(self.index.scanned())).ok()?;

@@ -13,21 +13,26 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use super::directory::{DEEPEST, Directory, Layout, Named, named};
+use super::inside::InsideReader;
 use super::meta::Meta;
 use super::reading::{Found, Head, Next, Purpose, Reading};
 use super::through::Through;
+use crate::agent::Reader;
+use crate::agent::claude::{ClaudeReader, Selection};
 use crate::io::{DirEntry, Facts, FailureKind, FileIdentity, FileKind, FileTime, Op, Outcome};
 use crate::limits::{
     CHILDREN_EVERY, CHILDREN_FIRST_BYTES, MAX_CHILD_DIRECTORIES, MAX_CHILDREN, MAX_DIRECTORY_NAMES, MAX_OPEN_CHILDREN,
 };
 use crate::machine::{Asks, Machine, Tag};
-use crate::roster::{Call, Finder, Row, Told, Wanted};
+use crate::roster::{Answer, Call, Finder, Inside, Row, Told, Wanted};
 use crate::source::follow::Source;
 use crate::time::Now;
 
 /// The children of one session.
 #[derive(Debug)]
 pub struct Children {
+    /// The session's own file.
+    parent: String,
     under: String,
     session: String,
     line_bytes: usize,
@@ -99,6 +104,7 @@ impl Children {
         let directory = |layout| Directory { layout, listed: None };
         let own = (format!("{stem}/subagents"), directory(Layout::Own(0)));
         Self {
+            parent: parent.path.clone(),
             under: parent.under.clone(),
             session: session.to_string(),
             line_bytes,
@@ -474,16 +480,46 @@ impl Finder for Children {
     fn rows(&self, told: &Told) -> Vec<Row> {
         let callers = self.callers();
         let shown = self.children.iter().filter(|(_, child)| !child.closed);
-        shown.map(|(id, child)| child.row(id, told, &callers, self)).collect()
+        let mut rows: Vec<Row> = shown.map(|(id, child)| child.row(id, told, &callers, self)).collect();
+        let known: BTreeSet<String> = rows.iter().map(|row| row.agent_id.clone()).collect();
+        rows.extend(
+            told.insides().iter().filter(|inside| !known.contains(&inside.agent_id)).map(|i| inside_row(i, told)),
+        );
+        rows.truncate(MAX_CHILDREN);
+        rows
     }
 
-    fn find(&self, agent_id: &str) -> Option<Source> {
-        let child = self.children.get(agent_id).filter(|child| !child.closed)?;
-        Some(Source { path: child.path.clone(), under: self.under.clone() })
+    fn find(&self, agent_id: &str, told: &Told) -> Option<(Source, Box<dyn Reader>)> {
+        let under = self.under.clone();
+        if let Some(child) = self.children.get(agent_id).filter(|child| !child.closed) {
+            let source = Source { path: child.path.clone(), under, part: None };
+            return Some((source, Box::new(ClaudeReader { selection: Selection::Child })));
+        }
+        let inside = told.insides().iter().find(|inside| inside.agent_id == agent_id)?;
+        let source = Source { path: self.parent.clone(), under, part: Some(agent_id.to_string()) };
+        Some((source, Box::new(InsideReader { runs: inside.runs.as_slice().into() })))
     }
 
     fn take_trouble(&mut self) -> Option<String> {
         self.trouble.take()
+    }
+}
+
+/// A child inside the session's file. Where these were written every call waited: its answer is the child's end.
+fn inside_row(inside: &Inside, told: &Told) -> Row {
+    let id = told.call_of(&inside.agent_id);
+    let id = id.or_else(|| told.call_with_prompt(inside.prompt).filter(|_| inside.prompt != 0)).unwrap_or_default();
+    let call = told.call(id);
+    let answered = call.and_then(|call| call.answer).is_some_and(|answer| answer != Answer::Launched);
+    Row {
+        agent_id: inside.agent_id.clone(),
+        tool_use_id: id.to_string(),
+        agent_type: call.map(|call| call.agent_type.clone()).unwrap_or_default(),
+        description: call.map(|call| call.description.clone()).unwrap_or_default(),
+        spawn_depth: 1,
+        done: told.end(&inside.agent_id).unwrap_or(answered),
+        last_activity_ts: inside.last_ts,
+        ..Row::default()
     }
 }
 

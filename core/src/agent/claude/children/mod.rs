@@ -5,6 +5,7 @@
 //!   <session>/subagents/agent-<id>.jsonl              a child; its metadata in agent-<id>.meta.json, or nowhere
 //!   <session>/subagents/workflows/<run>/agent-<id>.jsonl   children of a workflow, beside a journal that is no transcript
 //!   agent-<id>.jsonl                                  a child of an old version; its lines name the session
+//!   <session>.jsonl                                   in the oldest versions: the lines of children between its own
 //! ```
 //!
 //! Of a child no more is read than its metadata and the end of its file, and only when these have changed. Those that may
@@ -12,6 +13,7 @@
 
 mod directory;
 mod finder;
+mod inside;
 mod meta;
 mod note;
 mod notification;
@@ -19,4 +21,4 @@ mod reading;
 mod through;
 
 pub use finder::Children;
-pub(super) use note::{may_be_queued, may_tell, note};
+pub(super) use note::{may_be_inside, may_be_queued, may_tell, note};

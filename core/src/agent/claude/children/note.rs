@@ -9,14 +9,15 @@ use memchr::memmem;
 
 use super::notification::notifications;
 use crate::agent::Line;
-use crate::agent::claude::record::{Block, Record};
+use crate::agent::claude::record::{Block, Content, Record};
 use crate::agent::claude::said::Speech;
 use crate::agent::claude::walk::{self, Item, Part, What};
 use crate::agent::claude::{Selection, kinds};
 use crate::entry::{Role, caps};
 use crate::limits::CHILD_LABEL_CHARS;
-use crate::roster::{Answer, Call, Told, digest};
+use crate::roster::{Answer, Call, InsideLine, Told, digest};
 use crate::source::json::Value;
+use crate::time::UnixMillis;
 
 /// Whether what the walk found may tell something. Asked for every item of every line that is counted: it looks no further
 /// than it must.
@@ -39,10 +40,21 @@ pub(in crate::agent::claude) fn may_be_queued(line: &[u8]) -> bool {
     line.starts_with(br#"{"type":"queue-operation""#) && memmem::find(line, b"<task-notification>").is_some()
 }
 
+/// Whether a line that makes no entry may be one of a child: that is told near its beginning.
+pub(in crate::agent::claude) fn may_be_inside(line: &[u8]) -> bool {
+    let head = line.get(..INSIDE_HEAD_BYTES).unwrap_or(line);
+    memmem::find(head, b"\"isSidechain\"").is_some()
+}
+
+const INSIDE_HEAD_BYTES: usize = 128;
+
 /// Notes all that the line tells.
 pub(in crate::agent::claude) fn note(line: &Line<'_>, selection: Selection, told: &mut Told) {
     walk::records(line, &mut |at, found| {
         let Ok(record) = found else { return };
+        if record.sidechain && selection == Selection::Main {
+            return inside(line, record, told);
+        }
         if record.kind.is_some_and(|kind| kind.is("queue-operation")) {
             if record.raw.get("operation").is_some_and(|operation| operation.is("enqueue")) {
                 record.content.into_iter().for_each(|content| notified(content, told));
@@ -55,6 +67,26 @@ pub(in crate::agent::claude) fn note(line: &Line<'_>, selection: Selection, told
             What::Result(block, only) => answered(block, record.result.filter(|_| only), told),
             _ => {}
         });
+    });
+}
+
+/// A line of a child stands in the file of its session.
+fn inside(line: &Line<'_>, record: &Record<'_>, told: &mut Told) {
+    let text = |value: Option<Value<'_>>| value.and_then(Value::filled);
+    let (id, follows, agent_id) = (text(record.uuid), text(record.parent), text(record.raw.get("agentId")));
+    let says = match record.message.as_ref().and_then(|message| message.content.as_ref()) {
+        Some(Content::Text(text)) => prompt(*text),
+        Some(Content::List { blocks, .. }) => blocks.iter().find_map(|block| block.text).map_or(0, prompt),
+        _ => 0,
+    };
+    let behind = line.offset.saturating_add(line.bytes.len() as u64).saturating_add(1);
+    told.inside(InsideLine {
+        span: (line.offset, behind),
+        id: id.as_deref(),
+        follows: follows.as_deref(),
+        agent_id: agent_id.as_deref(),
+        prompt: says,
+        ts: text(record.timestamp).and_then(|text| UnixMillis::parse(&text)).map(|time| time.0),
     });
 }
 
