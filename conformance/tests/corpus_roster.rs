@@ -1,6 +1,6 @@
 //! Real sessions with subagents: what the roster counts must be what a plain script counts.
 //! `PANEWIRE_SHARED=<directory> cargo test`.
-#![expect(clippy::disallowed_methods, reason = "a test that reads files")]
+#![expect(clippy::unwrap_used, reason = "a test that reads files")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
