@@ -130,8 +130,10 @@ impl Bridge {
             return;
         }
         self.timers.set(Timer::Roster(no), self.after(ROSTER_POLL));
-        let Some(roster) = self.streams.roster_mut(no) else { return };
+        let Some(Stream { follower, roster: Some(roster), .. }) = self.streams.stream_mut(no) else { return };
         if !roster.shown {
+            // What was found by now is shown.
+            roster.update(follower);
             roster.shown = true;
             self.dirty.extend(self.sessions.roster_clients(no));
         }

@@ -14,6 +14,9 @@ use super::connection::{self, cause};
 /// How long the daemon may take to read the subagents as a whole. After it, what is known is printed.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// How long subagents may come after a first answer that names none.
+const LATECOMERS: Duration = Duration::from_millis(1500);
+
 /// Asks a daemon for the subagents of a pane, and prints them once.
 pub(crate) fn run(url: Option<&str>, pane: &str, places: &Places) -> Result<(), Problem> {
     let (mut socket, base) = connection::open(url, pane, "roster", places)?;
@@ -21,12 +24,14 @@ pub(crate) fn run(url: Option<&str>, pane: &str, places: &Places) -> Result<(), 
     let mut known: Option<Vec<Agent>> = None;
     loop {
         let left = until.saturating_duration_since(Instant::now());
-        let is_known = known.as_ref().is_some_and(|agents| agents.iter().all(|agent| agent.entries.is_some()));
-        if is_known || (known.is_some() && left.is_zero()) {
+        let is_whole = |agents: &Vec<Agent>| !agents.is_empty() && agents.iter().all(|agent| agent.entries.is_some());
+        if known.as_ref().is_some_and(is_whole) || (known.is_some() && left.is_zero()) {
             break;
         }
-        if known.is_some() {
-            let _ = socket.get_ref().set_read_timeout(Some(left));
+        if let Some(agents) = &known {
+            // None at all is most often the truth; some are still being read.
+            let wait = if agents.is_empty() { left.min(LATECOMERS) } else { left };
+            let _ = socket.get_ref().set_read_timeout(Some(wait));
         }
         match socket.read() {
             Ok(Message::Text(text)) => match serde_json::from_str(text.as_str()) {
