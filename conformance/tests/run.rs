@@ -4,8 +4,10 @@
 use std::fs;
 use std::net::TcpListener;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::{Value, json};
 
 /// Exit code, standard output and standard error.
@@ -127,6 +129,27 @@ fn what_cannot_be_played_is_named_and_nothing_is_certified() {
     assert!(out.starts_with(named), "{out}");
     assert!(out.contains("seed 0 of 1 (1 not played) vectors passed"), "{out}");
     assert!(out.ends_with("the contract is not certified\n"), "{out}");
+}
+
+#[test]
+fn a_run_that_is_interrupted_ends_its_servers() {
+    let directory = tempfile::tempdir().unwrap();
+    let pid = directory.path().join("pid");
+    let server = format!("sh -c 'echo $$ > {0}.new; mv {0}.new {0}; exec sleep 1000'", pid.display());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_panewire-conformance"));
+    command.args(["run", "--server", &server]).env("TMPDIR", directory.path()).stderr(Stdio::piped());
+    let kit = command.spawn().unwrap();
+    let server = loop {
+        match fs::read_to_string(&pid) {
+            Ok(text) => break Pid::from_raw(text.trim().parse().unwrap()).unwrap(),
+            Err(_) => std::thread::yield_now(),
+        }
+    };
+    kill_process(Pid::from_child(&kit), Signal::INT).unwrap();
+    let output = kit.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(130), &b"interrupted\n"[..]));
+    assert_eq!(test_kill_process(server), Err(Errno::SRCH));
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "nothing but the file of this test");
 }
 
 #[test]

@@ -8,11 +8,14 @@ use std::time::Instant;
 
 use crate::vector::document::Vector;
 use crate::vector::play::{Verdict, play};
-use crate::vector::real::{Real, Subject};
+use crate::vector::real::{Real, Subject, is_interrupted};
 use crate::vector::report::Played;
 
 /// Why a slow vector is not played on a real server.
 const SLOW: &str = "slow: played on the core's virtual clock, and here with --slow";
+
+/// Why one is not played any more.
+const INTERRUPTED: &str = "interrupted";
 
 /// How vectors are played on a real server.
 #[derive(Debug, Clone, Copy)]
@@ -31,6 +34,7 @@ pub fn play_on<'a>(subject: Subject<'_>, vectors: &[&'a Vector], manner: &Manner
     let one_at_a_time = matches!(subject, Subject::Running(_));
     let jobs = if one_at_a_time { NonZeroUsize::MIN } else { manner.jobs };
     side_by_side(vectors, jobs, |vector| match subject {
+        _ if is_interrupted() => Verdict::LeftOut(INTERRUPTED.into()),
         _ if vector.slow && !manner.slow => Verdict::LeftOut(SLOW.into()),
         Subject::Running(running) if running.unfit(vector).is_some() => {
             Verdict::LeftOut(running.unfit(vector).unwrap_or_default())

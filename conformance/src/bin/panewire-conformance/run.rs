@@ -4,11 +4,14 @@ use std::env;
 use std::fs;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::process::ExitCode;
+use std::process::{ExitCode, exit};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use panewire_conformance::vector::real::{Launch, Running, Subject};
+use async_signal::{Signal, Signals};
+use futures_lite::StreamExt as _;
+use futures_lite::future::block_on;
+use panewire_conformance::vector::real::{Launch, Running, Subject, interrupt, is_interrupted};
 use panewire_conformance::vector::side_by_side::{Manner, play_on, side_by_side};
 use panewire_conformance::vector::{Catalog, Played, Report, Sentences, Simulated, Vector, play};
 
@@ -50,7 +53,7 @@ In CMD and VALUE these are filled in. No shell reads the command; quotes and bac
   {herdr-socket}          the socket of herdr, which HERDR_SOCKET_PATH names too
 
 Exit code: 0 every vector that counts passed; 1 one did not; 2 the command line makes no sense; 3 the server could not be
-started or reached; 4 none failed, but some that count could not be played in this way.
+started or reached; 4 none failed, but some that count could not be played in this way; 130 it was interrupted.
 ";
 
 /// Seconds that a server may take until it listens, at least.
@@ -151,14 +154,21 @@ impl Wanted {
             }
             return Ok(ExitCode::SUCCESS);
         }
+        if !self.core {
+            heed_signals()?;
+        }
         let began = Instant::now();
         let (subject, played) = match self.play(&vectors)? {
             Ok(played) => played,
             Err(trouble) => {
                 eprintln!("{trouble}");
-                return Ok(ExitCode::from(3));
+                return Ok(ExitCode::from(if is_interrupted() { INTERRUPTED } else { 3 }));
             }
         };
+        if is_interrupted() {
+            eprintln!("interrupted: every server was ended, and everything put away");
+            return Ok(ExitCode::from(INTERRUPTED));
+        }
         let report = Report { subject, played, took: began.elapsed(), sentences: &sentences };
         print!("{report}");
         self.write(&report)?;
@@ -226,6 +236,21 @@ impl Wanted {
     }
 }
 
+/// The first signal ends every play in good order, the second one at once.
+fn heed_signals() -> Result<(), String> {
+    let signals = Signals::new([Signal::Int, Signal::Term]);
+    let mut signals = signals.map_err(|error| format!("cannot watch for signals: {error}"))?;
+    thread::spawn(move || {
+        block_on(signals.next());
+        interrupt();
+        block_on(signals.next());
+        exit(INTERRUPTED.into());
+    });
+    Ok(())
+}
+
+/// The exit code after a signal.
+const INTERRUPTED: u8 = 130;
 /// The variable with the token of a server that runs.
 const TOKEN: &str = "PANEWIRE_TOKEN";
 /// Vectors at a time for each processor: most of the time they wait.

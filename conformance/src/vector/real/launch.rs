@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::herdr::Desk;
 use crate::vector::real::address::{Address, free_port};
+use crate::vector::real::interrupt;
 use crate::vector::real::machine::Machine;
 use crate::vector::real::process::{LOOK, Process};
 use crate::vector::real::template::Template;
@@ -126,6 +127,7 @@ impl Launch {
             .map_err(|error| Trouble(format!("the server cannot be started: {error}\nits command: {shown}")))?;
         let began = Instant::now();
         loop {
+            interrupt::check()?;
             let placed = self.place(machine, &process, port)?;
             let status = process.status().map_err(|error| Trouble(format!("the server is lost: {error}")))?;
             // Looked at last: somebody else may listen there while it ends.

@@ -12,6 +12,7 @@ mod address;
 mod client;
 mod exchange;
 mod home;
+mod interrupt;
 mod launch;
 mod machine;
 mod process;
@@ -29,6 +30,7 @@ use rustix::process::geteuid;
 use tungstenite::handshake::client::generate_key;
 use tungstenite::handshake::derive_accept_key;
 
+pub use interrupt::{interrupt, is_interrupted};
 pub use launch::Launch;
 pub use running::Running;
 pub use template::Template;
@@ -45,6 +47,9 @@ use crate::vector::document::Vector;
 use crate::vector::simulated::replace;
 use crate::vector::stage::{Answered, Asked, Change, Heard, Stage, Trouble, Welcome};
 use crate::vector::step::{Herdr, Message, Need, Speed};
+
+/// How long the stage waits at a time before it looks whether it shall end.
+const HEED: Duration = Duration::from_millis(100);
 
 /// How a server is come by.
 #[derive(Debug, Clone, Copy)]
@@ -97,6 +102,7 @@ impl<'a> Real<'a> {
     fn pump(&mut self, within: Duration, there: impl Fn(&BTreeMap<String, Client>) -> bool) -> Result<(), Trouble> {
         let until = Instant::now() + within;
         loop {
+            interrupt::check()?;
             self.clients.values_mut().for_each(Client::take);
             let left = until.saturating_duration_since(Instant::now());
             if there(&self.clients) || left.is_zero() {
@@ -108,7 +114,7 @@ impl<'a> Real<'a> {
             let sockets: Vec<BorrowedFd<'_>> = self.clients.values().filter_map(Client::waits_on).collect();
             let mut waiting: Vec<PollFd<'_>> =
                 sockets.iter().map(|socket| PollFd::from_borrowed_fd(*socket, PollFlags::IN)).collect();
-            match poll(&mut waiting, Some(&timespec(left))) {
+            match poll(&mut waiting, Some(&timespec(left.min(HEED)))) {
                 Ok(_) => {}
                 Err(error) if io::Error::from(error).kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(Trouble(format!("cannot wait for the server: {error}"))),
