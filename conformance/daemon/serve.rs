@@ -103,7 +103,7 @@ fn statuses_and_bodies_before_the_upgrade() {
     let (machine, _) = machine(1);
     machine
         .desk
-        .change(|desk| desk.panes.push(Pane { agent: Some("codex".into()), ..Pane::claude("w1:p2", CWD) }))
+        .change(|desk| desk.panes.push(Pane { agent: Some("aider".into()), ..Pane::claude("w1:p2", CWD) }))
         .unwrap();
     machine.desk.change(|desk| desk.panes.push(Pane::claude("w1:p3", "/home/u/empty"))).unwrap();
     let daemon = machine.start(&[]);

@@ -72,7 +72,7 @@ fn a_pane_that_herdr_does_not_know_is_404() {
 #[test]
 fn an_agent_without_a_reader_is_404() {
     let mut scene = Scene::with_entries(1);
-    scene.world.herdr.open(Pane { agent: Some("codex".into()), ..Pane::claude("w1:p2", CWD) });
+    scene.world.herdr.open(Pane { agent: Some("aider".into()), ..Pane::claude("w1:p2", CWD) });
     assert_refused(&mut scene.world, &of_pane("w1:p2"), 404, "transcript not supported for this agent kind");
 }
 

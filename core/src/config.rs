@@ -37,6 +37,8 @@ pub struct Config {
 pub struct Roots {
     /// Claude Code's configuration directory (`~/.claude`); sessions lie in `projects/` below it.
     pub claude: String,
+    /// Codex's directory (`~/.codex`); sessions lie in `sessions/` and `archived_sessions/` below it.
+    pub codex: String,
     /// pi's directory (`~/.pi/agent`); sessions lie in `sessions/` below it.
     pub pi: String,
 }
@@ -45,7 +47,7 @@ impl Roots {
     /// The directories that agents have in a home of which nothing else is known.
     #[must_use]
     pub fn below(home: &str) -> Self {
-        Self { claude: format!("{home}/.claude"), pi: format!("{home}/.pi/agent") }
+        Self { claude: format!("{home}/.claude"), codex: format!("{home}/.codex"), pi: format!("{home}/.pi/agent") }
     }
 }
 

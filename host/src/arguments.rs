@@ -423,7 +423,7 @@ usage: panewire show [--json] [OPTIONS] FILE|SESSION
   --home DIR              where to look for a session
 
 A FILE is the path of a transcript; a SESSION is the id of an agent's session, as 'panewire panes' shows it after
-'claude:' or 'pi:'. Colours are for terminals; NO_COLOR switches them off.
+'claude:', 'codex:' or 'pi:'. Colours are for terminals; NO_COLOR switches them off.
 ";
 
 const TAIL: &str = "\
@@ -435,7 +435,7 @@ usage: panewire tail [--url URL] [OPTIONS] PANE
   --state-dir DIR         where that daemon keeps its state
 
 A PANE is one that 'panewire panes' lists, or claude:latest (the newest session of all), or claude:dir:DIR (the newest
-of a directory); pi:latest and pi:dir:DIR are the same for pi. It runs until it is interrupted or the daemon stops.
+of a directory); so it is for codex: and pi:. It runs until it is interrupted or the daemon stops.
 The token comes from PANEWIRE_TOKEN or from the daemon's token file; ?token= in the URL wins.
 ";
 

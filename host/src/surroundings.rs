@@ -64,7 +64,11 @@ impl Surroundings {
         // Who names a home wants that one, and not what the environment says about another.
         let mut roots = Roots::below(&text(&home)?);
         if places.home.is_none() {
-            for (name, root) in [("CLAUDE_CONFIG_DIR", &mut roots.claude), ("PI_CODING_AGENT_DIR", &mut roots.pi)] {
+            for (name, root) in [
+                ("CLAUDE_CONFIG_DIR", &mut roots.claude),
+                ("CODEX_HOME", &mut roots.codex),
+                ("PI_CODING_AGENT_DIR", &mut roots.pi),
+            ] {
                 if let Some(configured) = variable(name) {
                     *root = text(&configured)?;
                 }

@@ -34,6 +34,8 @@ pub(crate) trait Layout: fmt::Debug + Sync {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Search {
     pub(crate) attempts: Vec<Attempt>,
+    /// The session that a path names, if only its files are to be looked at.
+    pub(crate) session: Option<SessionId>,
     /// Where the file will be, if there is none yet. It is found by its session once it is there, so that this may be the
     /// best guess.
     pub(crate) pending: Option<Pending>,

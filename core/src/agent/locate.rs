@@ -114,7 +114,7 @@ impl Locate {
         let mut locate = Self {
             layout,
             cwd: cwd.map(String::from),
-            session: if let Wanted::Session(session) = wanted { Some(session.clone()) } else { None },
+            session: if let Wanted::Session(session) = wanted { Some(session.clone()) } else { search.session },
             by_name: *wanted != Wanted::Newest,
             attempts: search.attempts.into(),
             pending: search.pending,

@@ -1,6 +1,7 @@
 //! The kinds of agent, and what each must say about its own files: one folder a kind.
 
 pub mod claude;
+pub mod codex;
 pub mod drift;
 pub(crate) mod gather;
 mod input;
@@ -20,6 +21,8 @@ use core::ops::ControlFlow;
 
 use self::claude::layout::ClaudeLayout;
 use self::claude::{ClaudeReader, Selection};
+use self::codex::CodexReader;
+use self::codex::layout::CodexLayout;
 use self::drift::Drift;
 use self::layout::Layout;
 use self::pi::PiReader;
@@ -130,13 +133,15 @@ pub struct Recorded {
 pub enum AgentKind {
     /// Claude Code.
     Claude,
+    /// Codex.
+    Codex,
     /// pi.
     Pi,
 }
 
 impl AgentKind {
     /// Every kind, in the order in which they are listed.
-    pub const ALL: &'static [Self] = &[Self::Claude, Self::Pi];
+    pub const ALL: &'static [Self] = &[Self::Claude, Self::Codex, Self::Pi];
 
     /// The kind that herdr calls so; case and blanks around it do not matter.
     #[must_use]
@@ -150,6 +155,7 @@ impl AgentKind {
     pub const fn label(self) -> &'static str {
         match self {
             Self::Claude => "claude",
+            Self::Codex => "codex",
             Self::Pi => "pi",
         }
     }
@@ -159,6 +165,7 @@ impl AgentKind {
     pub fn reader(self) -> Box<dyn Reader> {
         match self {
             Self::Claude => Box::new(ClaudeReader { selection: Selection::Main }),
+            Self::Codex => Box::new(CodexReader),
             Self::Pi => Box::new(PiReader),
         }
     }
@@ -180,6 +187,7 @@ impl AgentKind {
     pub(crate) fn layout(self) -> &'static dyn Layout {
         match self {
             Self::Claude => &ClaudeLayout,
+            Self::Codex => &CodexLayout,
             Self::Pi => &PiLayout,
         }
     }
@@ -189,7 +197,7 @@ impl AgentKind {
     pub fn finder(self, parent: &Source, line_bytes: usize) -> Box<dyn Finder> {
         match self {
             Self::Claude => Box::new(claude::children::Children::new(parent, line_bytes)),
-            Self::Pi => Box::new(NoChildren),
+            Self::Codex | Self::Pi => Box::new(NoChildren),
         }
     }
 }

@@ -35,7 +35,7 @@ fn driver(directory: &tempfile::TempDir) -> Driver {
         allow_hosts: vec![],
         allow_origins: vec![],
         tokens: vec![TokenDigest::of("sesame")],
-        roots: Roots { claude: path("claude") },
+        roots: Roots { claude: path("claude"), ..Roots::below(&path("home")) },
         state_dir: path("state"),
         herdr: Herdr { mode: HerdrMode::Off, socket: None, program: "herdr".into() },
         demo: Demo::Auto,

@@ -87,10 +87,14 @@ impl Layout for ClaudeLayout {
                     under: root.clone(),
                     session: session.clone(),
                 });
-                Search { attempts: [attempt(Places::Paths(direct)), attempt(everywhere)].into(), pending }
+                Search {
+                    attempts: [attempt(Places::Paths(direct)), attempt(everywhere)].into(),
+                    pending,
+                    session: None,
+                }
             }
             Wanted::Newest => {
-                Search { attempts: [attempt(Places::Below { directories, levels: 0 })].into(), pending: None }
+                Search { attempts: [attempt(Places::Below { directories, levels: 0 })].into(), ..Search::default() }
             }
             // A path is no id of Claude Code.
             Wanted::File(_) => Search::default(),

@@ -72,21 +72,21 @@ impl Layout for PiLayout {
                 if !inside {
                     // Another spelling of a path inside, or none of ours: only what lies inside is looked at.
                     let places = Places::InEachOf { directory: root.clone(), name: name.into() };
-                    return Search { attempts: [attempt(places)].into(), pending: None };
+                    return Search { attempts: [attempt(places)].into(), ..Search::default() };
                 }
                 let attempts = [attempt(Places::Paths([path.clone()].into()))].into();
-                Search { attempts, pending: Some(pending(path.clone(), &session)) }
+                Search { attempts, pending: Some(pending(path.clone(), &session)), session: None }
             }
             Wanted::Session(session) => {
                 let of_cwd = Places::Below { directories: directory.clone().into_iter().collect(), levels: 0 };
                 let everywhere = Places::Below { directories: [root.clone()].into(), levels: 1 };
                 // The time in its name is not known yet.
                 let pending = directory.map(|directory| pending(format!("{directory}/{session}.jsonl"), session));
-                Search { attempts: [attempt(of_cwd), attempt(everywhere)].into(), pending }
+                Search { attempts: [attempt(of_cwd), attempt(everywhere)].into(), pending, session: None }
             }
             Wanted::Newest => {
                 let places = Places::Below { directories: directory.into_iter().collect(), levels: 0 };
-                Search { attempts: [attempt(places)].into(), pending: None }
+                Search { attempts: [attempt(places)].into(), ..Search::default() }
             }
         }
     }

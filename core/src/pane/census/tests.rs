@@ -75,7 +75,7 @@ fn with_nothing_to_follow_there_is_the_demo() {
 #[test]
 fn agents_that_nothing_can_be_read_of_do_not_hide_the_demo() {
     let mut world = World::new();
-    world.answers.push_back(br#"{"result":{"agents":[{"pane_id":"w1:p2","agent":"codex"}]}}"#.to_vec());
+    world.answers.push_back(br#"{"result":{"agents":[{"pane_id":"w1:p2","agent":"aider"}]}}"#.to_vec());
     assert_eq!(panes(&census(&mut world, &config())), ["w1:p2", "demo"]);
 }
 

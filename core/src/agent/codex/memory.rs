@@ -1,0 +1,242 @@
+//! What this reader remembers of the lines before: which texts came by which way, and whether a fork still repeats its
+//! parent.
+//!
+//! A text that comes by another way than the one by which it came first is its double, and makes no entry. The same text by the
+//! same way again was said again. So each text is shown once, whichever way comes first, as long as no more than
+//! [`TEXTS`] others come between.
+
+use alloc::vec::Vec;
+
+use super::record::Record;
+use super::time;
+use crate::agent::State;
+use crate::source::json::Value;
+
+/// Texts that are remembered.
+const TEXTS: usize = 30;
+
+/// Milliseconds after the fork in which its replay is written. A time stamp later than that is of the fork's own.
+const REPLAY_MILLIS: u64 = 5_000;
+
+/// The way by which a text came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    Item = 1,
+    Event = 2,
+    Completed = 4,
+}
+
+/// What is compared: two things of different topics are never doubles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Topic {
+    User = 0x10,
+    Assistant = 0x20,
+    Thinking = 0x30,
+    Call = 0x40,
+    Answer = 0x50,
+    Notice = 0x60,
+}
+
+/// The memory.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Memory {
+    /// The first session record was read: what others say is of another session.
+    begun: bool,
+    /// When this session was forked, while it repeats its parent.
+    replays_from: Option<u64>,
+    texts: Vec<Known>,
+}
+
+/// A text: its topic and the ways by which it came, and a digest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Known {
+    topic: u8,
+    ways: u8,
+    digest: [u8; DIGEST_BYTES],
+}
+
+const DIGEST_BYTES: usize = 7;
+const HEADER_BYTES: usize = 7;
+
+/// What a session record means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Meta {
+    /// A session that begins with what its parent said.
+    Fork,
+    Other,
+}
+
+impl Memory {
+    /// Reads a memory; what is none is empty.
+    pub(super) fn of(state: &State) -> Self {
+        let Some(([flags, time @ ..], texts)) = state.as_bytes().split_first_chunk::<HEADER_BYTES>() else {
+            return Self::default();
+        };
+        let mut bytes = [0; 8];
+        if let Some(low) = bytes.last_chunk_mut::<6>() {
+            *low = *time;
+        }
+        let known = texts.chunks_exact(1 + DIGEST_BYTES).filter_map(|chunk| {
+            let ([both, digest @ ..], []) = chunk.split_first_chunk::<{ 1 + DIGEST_BYTES }>()? else { return None };
+            Some(Known { topic: both & 0xf0, ways: both & 0x0f, digest: *digest })
+        });
+        Self {
+            begun: flags & 1 != 0,
+            replays_from: (flags & 2 != 0).then(|| u64::from_be_bytes(bytes)),
+            texts: known.collect(),
+        }
+    }
+
+    /// Its form in a checkpoint.
+    pub(super) fn into_state(self) -> State {
+        if self == Self::default() {
+            return State::none();
+        }
+        let mut bytes = Vec::with_capacity(HEADER_BYTES + self.texts.len() * (1 + DIGEST_BYTES));
+        bytes.push(u8::from(self.begun) | (u8::from(self.replays_from.is_some()) << 1));
+        bytes.extend_from_slice(self.replays_from.unwrap_or(0).to_be_bytes().get(2..).unwrap_or_default());
+        for text in &self.texts {
+            bytes.push(text.topic | text.ways);
+            bytes.extend_from_slice(&text.digest);
+        }
+        State::new(bytes).unwrap_or_default()
+    }
+
+    /// Whether this is heard of the first time by this way.
+    pub(super) fn is_news(&mut self, topic: Topic, way: Way, digest: Digest) -> bool {
+        let (topic, way, digest) = (topic as u8, way as u8, digest.finish());
+        let double =
+            self.texts.iter_mut().find(|known| known.topic == topic && known.digest == digest && known.ways & way == 0);
+        if let Some(double) = double {
+            double.ways |= way;
+            return false;
+        }
+        if self.texts.len() >= TEXTS {
+            self.texts.remove(0);
+        }
+        self.texts.push(Known { topic, ways: way, digest });
+        true
+    }
+
+    /// A session record. The first one is this session's; a fork repeats those of its parents.
+    pub(super) fn meta(&mut self, record: &Record<'_>) -> Meta {
+        if core::mem::replace(&mut self.begun, true) {
+            return Meta::Other;
+        }
+        let payload = &record.payload;
+        if payload.forked_from.is_none_or(Value::is_empty) {
+            return Meta::Other;
+        }
+        let forked = time::minted(payload.id).or_else(|| time::stamped(payload.timestamp));
+        // Without its moment nobody could tell where the replay ends: then it is shown.
+        self.replays_from = forked.or_else(|| time::stamped(record.timestamp));
+        if self.replays_from.is_some() { Meta::Fork } else { Meta::Other }
+    }
+
+    /// Whether this record is of the parent. A turn's id tells when it began; where it has none, the time stamp does, which a
+    /// replay writes anew, all at once.
+    pub(super) fn is_replay(&mut self, record: &Record<'_>, begins_turn: bool) -> bool {
+        let Some(forked) = self.replays_from else { return false };
+        let turn = if begins_turn { time::minted(record.payload.turn_id) } else { None };
+        let is_own = match turn {
+            Some(began) => began >= forked,
+            None => time::stamped(record.timestamp).is_some_and(|at| at >= forked.saturating_add(REPLAY_MILLIS)),
+        };
+        if is_own {
+            self.replays_from = None;
+        }
+        !is_own
+    }
+}
+
+/// A digest of a text, whatever its escapes and the blanks around it: FNV-1a, folded.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Digest {
+    sum: u64,
+    /// The same without the blanks at the end.
+    solid: u64,
+}
+
+impl Digest {
+    pub(super) const fn new() -> Self {
+        Self { sum: OFFSET, solid: OFFSET }
+    }
+
+    /// The digest of one text.
+    pub(super) fn of(chars: impl IntoIterator<Item = char>) -> Self {
+        let mut digest = Self::new();
+        digest.add(chars);
+        digest
+    }
+
+    /// Goes on with a text.
+    pub(super) fn add(&mut self, chars: impl IntoIterator<Item = char>) {
+        for char in chars {
+            let blank = char.is_whitespace();
+            if blank && self.solid == OFFSET {
+                continue;
+            }
+            self.sum = (self.sum ^ u64::from(u32::from(char))).wrapping_mul(PRIME);
+            if !blank {
+                self.solid = self.sum;
+            }
+        }
+    }
+
+    fn finish(self) -> [u8; DIGEST_BYTES] {
+        let mixed = (self.solid ^ (self.solid >> 32)).wrapping_mul(PRIME);
+        let [_, digest @ ..] = (mixed ^ (mixed >> 29)).to_be_bytes();
+        digest
+    }
+}
+
+const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+const PRIME: u64 = 0x0000_0100_0000_01b3;
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+
+    use super::*;
+    use crate::limits::READER_STATE_BYTES;
+
+    fn digest(text: &str) -> Digest {
+        Digest::of(text.chars())
+    }
+
+    #[test]
+    fn a_double_comes_by_another_way_and_a_repetition_by_the_same() {
+        let mut memory = Memory::default();
+        let mut news = |way, text| memory.is_news(Topic::Assistant, way, digest(text));
+        assert!(news(Way::Event, "done"));
+        assert!(!news(Way::Item, " done\n"));
+        assert!(!news(Way::Completed, "done"));
+        assert!(news(Way::Item, "done"));
+        assert!(!news(Way::Event, "done"));
+        assert!(news(Way::Event, "not done"));
+        assert!(memory.is_news(Topic::User, Way::Item, digest("not done")));
+    }
+
+    #[test]
+    fn so_many_texts_are_remembered_and_no_more() {
+        let mut memory = Memory::default();
+        for n in 0..=TEXTS {
+            assert!(memory.is_news(Topic::User, Way::Item, digest(&format!("text {n}"))));
+        }
+        assert!(!memory.clone().is_news(Topic::User, Way::Event, digest("text 1")));
+        assert!(memory.is_news(Topic::User, Way::Event, digest("text 0")));
+    }
+
+    #[test]
+    fn a_full_memory_fits_and_comes_back() {
+        let mut memory = Memory { begun: true, replays_from: Some(1_783_591_201_250), texts: Vec::new() };
+        for n in 0..TEXTS {
+            memory.is_news(Topic::Notice, Way::Completed, digest(&format!("{n}")));
+        }
+        let state = memory.clone().into_state();
+        assert!(state.as_bytes().len() <= READER_STATE_BYTES);
+        assert_eq!(Memory::of(&state), memory);
+        assert_eq!(Memory::of(&State::none()), Memory::default());
+        assert!(Memory::default().into_state().is_empty());
+    }
+}

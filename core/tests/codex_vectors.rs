@@ -1,0 +1,37 @@
+//! Rollouts of Codex, one for each era and feature: what a person sees of them.
+
+mod reading;
+
+use panewire_core::agent::Caps;
+use panewire_core::agent::codex::{CodexReader, RULES_VERSION};
+use reading::{page, read_with};
+
+const VECTORS: &[(&str, &[u8])] = &[
+    ("2025-08-bare", include_bytes!("vectors/codex/2025-08-bare.jsonl")),
+    ("2025-09-events-behind-items", include_bytes!("vectors/codex/2025-09-events-behind-items.jsonl")),
+    ("2026-08-items-and-a-patch", include_bytes!("vectors/codex/2026-08-items-and-a-patch.jsonl")),
+    ("fork-and-things-of-tomorrow", include_bytes!("vectors/codex/fork-and-things-of-tomorrow.jsonl")),
+];
+
+/// Entries of each vector under [`RULES_VERSION`] 1.
+const COUNTS: &[(&str, usize)] = &[
+    ("2025-08-bare", 5),
+    ("2025-09-events-behind-items", 10),
+    ("2026-08-items-and-a-patch", 10),
+    ("fork-and-things-of-tomorrow", 8),
+];
+
+#[test]
+fn conversations_read_as_they_were() {
+    for (name, bytes) in VECTORS {
+        insta::assert_snapshot!(*name, page(&read_with(&CodexReader, bytes, &Caps::WIRE)));
+    }
+}
+
+/// Clients resume by seq, so a count that moves must be seen: raise `RULES_VERSION` and write the new table down.
+#[test]
+fn counts_move_only_with_the_version_of_the_rules() {
+    let counts: Vec<(&str, usize)> =
+        VECTORS.iter().map(|(name, bytes)| (*name, read_with(&CodexReader, bytes, &Caps::WIRE).len())).collect();
+    assert_eq!((RULES_VERSION, counts.as_slice()), (1, COUNTS));
+}
