@@ -21,7 +21,7 @@ fn launch(options: &str) -> Launch {
 /// Plays them with all the time that a busy machine may need. Every one passes but for those that are left to the core.
 fn every_one_passes(subject: Subject<'_>, vectors: &[&Vector]) {
     let (began, sentences) = (Instant::now(), Sentences::mobile().unwrap());
-    let played = play_on(subject, vectors, &Manner { jobs: JOBS, patience: BOUND, slow: false });
+    let played = play_on(subject, vectors, &Manner { jobs: JOBS, patience: BOUND, slow: false, fault: None });
     let report = Report { subject: PROGRAM.name.into(), played, took: began.elapsed(), sentences: &sentences };
     assert_eq!(report.played.len(), vectors.len());
     let fine = |played: &Played<'_>| {
@@ -63,7 +63,7 @@ fn a_server_that_runs_already_is_played_on_as_far_as_it_is_known() {
     let left = std::fs::read_dir(machine.path("home")).unwrap().count();
     assert_eq!(left, 0, "what was put there is taken away");
 
-    let manner = Manner { jobs: JOBS, patience: Duration::ZERO, slow: false };
+    let manner = Manner { jobs: JOBS, patience: Duration::ZERO, slow: false, fault: None };
     for (running, why) in [
         (
             running.clone(),

@@ -7,9 +7,10 @@ use std::thread;
 use std::time::Instant;
 
 use crate::vector::document::Vector;
-use crate::vector::play::{Verdict, play};
+use crate::vector::play::Verdict;
 use crate::vector::real::{Real, Subject, is_interrupted};
 use crate::vector::report::Played;
+use crate::wrong::{Fault, play_with};
 
 /// Why a slow vector is not played on a real server.
 const SLOW: &str = "slow: played on the core's virtual clock, and here with --slow";
@@ -26,6 +27,8 @@ pub struct Manner {
     pub patience: core::time::Duration,
     /// Whether slow vectors are played too, in real time.
     pub slow: bool,
+    /// What is made wrong on purpose, to see what the vectors say.
+    pub fault: Option<&'static Fault>,
 }
 
 /// Plays vectors on a real server, and gives them back in the same order.
@@ -39,7 +42,7 @@ pub fn play_on<'a>(subject: Subject<'_>, vectors: &[&'a Vector], manner: &Manner
         Subject::Running(running) if running.unfit(vector).is_some() => {
             Verdict::LeftOut(running.unfit(vector).unwrap_or_default())
         }
-        _ => play(vector, &mut Real::new(subject, manner.patience)),
+        _ => play_with(manner.fault, vector, Real::new(subject, manner.patience)),
     })
 }
 

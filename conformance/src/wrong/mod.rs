@@ -15,6 +15,20 @@ pub use stage::Wrong;
 
 use crate::vector::{Catalog, Failure, Stage, Vector, Verdict, play};
 
+/// The fault of this name.
+#[must_use]
+pub fn named(name: &str) -> Option<&'static Fault> {
+    faults().find(|fault| fault.name == name)
+}
+
+/// Plays a vector on a stage that has this fault, if any.
+pub fn play_with(fault: Option<&Fault>, vector: &Vector, mut stage: impl Stage) -> Verdict {
+    match fault {
+        Some(fault) => play(vector, &mut Wrong::new(stage, fault)),
+        None => play(vector, &mut stage),
+    }
+}
+
 /// A fault and what the vector made for it says.
 #[derive(Debug)]
 pub struct Noticed<'a> {

@@ -13,7 +13,8 @@ use futures_lite::StreamExt as _;
 use futures_lite::future::block_on;
 use panewire_conformance::vector::real::{Launch, Running, Subject, interrupt, is_interrupted};
 use panewire_conformance::vector::side_by_side::{Manner, play_on, side_by_side};
-use panewire_conformance::vector::{Catalog, Played, Report, Sentences, Simulated, Vector, play};
+use panewire_conformance::vector::{Catalog, Played, Report, Sentences, Simulated, Vector};
+use panewire_conformance::wrong::{self, Fault, play_with};
 
 /// What is written where the command line makes no sense.
 pub(crate) const USAGE: &str = "\
@@ -43,6 +44,7 @@ Plays the vectors of the mobile transcript contract, and says what was expected,
   --json FILE             what came of it, for programs
   --junit FILE            what came of it, for a continuous integration
   --vectors DIR           vectors of your own: each in a directory with the name of its behaviour
+  --fault NAME            make what is played on wrong in this way: `faults` has the names, and what must notice
 
 In CMD and VALUE these are filled in. No shell reads the command; quotes and backslashes work as in one.
   {home}                  the home directory of the agents, which HOME names too
@@ -79,6 +81,7 @@ pub(crate) struct Wanted {
     json: Option<PathBuf>,
     junit: Option<PathBuf>,
     vectors: Option<PathBuf>,
+    fault: Option<&'static Fault>,
 }
 
 impl Wanted {
@@ -115,6 +118,11 @@ impl Wanted {
                 "--json" => wanted.json = Some(value()?.into()),
                 "--junit" => wanted.junit = Some(value()?.into()),
                 "--vectors" => wanted.vectors = Some(value()?.into()),
+                "--fault" => {
+                    let name = value()?;
+                    let fault = wrong::named(name);
+                    wanted.fault = Some(fault.ok_or_else(|| format!("no fault is named {name}: see faults"))?);
+                }
                 _ => return Err(format!("{word} is no option of run\n{USAGE}")),
             }
         }
@@ -179,7 +187,7 @@ impl Wanted {
     fn play<'a>(&self, vectors: &[&'a Vector]) -> Result<Result<(String, Vec<Played<'a>>), String>, String> {
         let processors = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let jobs = self.jobs.unwrap_or_else(|| processors.saturating_mul(TWICE));
-        let manner = Manner { jobs, patience: self.timeout, slow: self.slow };
+        let manner = Manner { jobs, patience: self.timeout, slow: self.slow, fault: self.fault };
         if let Some(command) = &self.server {
             let herdr = env::current_exe().map_err(|error| format!("the kit cannot find itself: {error}"))?;
             let launch = Launch::new(command, herdr)?.listening_within(self.timeout.max(LISTENS_WITHIN));
@@ -203,7 +211,7 @@ impl Wanted {
                 .rehearse()
                 .map(|()| (url.clone(), play_on(Subject::Running(&running), vectors, &manner))));
         }
-        let played = side_by_side(vectors, NonZeroUsize::MIN, |vector| play(vector, &mut Simulated::new()));
+        let played = side_by_side(vectors, NonZeroUsize::MIN, |vector| play_with(self.fault, vector, Simulated::new()));
         Ok(Ok(("the core".into(), played)))
     }
 
