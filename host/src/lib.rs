@@ -21,6 +21,7 @@ mod exchange;
 pub mod files;
 mod greeting;
 pub mod http;
+pub mod impatient;
 pub mod inbox;
 #[cfg(all(feature = "inotify", target_os = "linux"))]
 pub mod inotify;
@@ -45,6 +46,7 @@ pub use clock::Clock;
 pub use door::Door;
 pub use driver::{Alarm, Driver};
 pub use exchange::Carrier;
+pub use impatient::Impatient;
 pub use inbox::Inbox;
 pub use limit::{Cancel, Limit};
 pub use log::Log;

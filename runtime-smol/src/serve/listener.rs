@@ -7,9 +7,10 @@ use std::rc::Rc;
 use async_executor::LocalExecutor;
 use async_io::{Async, Timer};
 use hyper::service::service_fn;
-use panewire_host::{Door, Inbox, Log, Problem, http};
+use panewire_host::{Door, Impatient, Inbox, Log, Problem, http};
 use smol_hyper::rt::{FuturesIo, SmolTimer};
 
+use super::alarm::Deadline;
 use super::socket;
 
 /// An address that is listened on.
@@ -63,8 +64,8 @@ async fn serve(stream: Async<TcpStream>, inbox: Inbox, executor: &'static LocalE
             Ok::<_, Infallible>(response)
         }
     });
-    let connection =
-        http::connection(SmolTimer::new()).serve_connection(FuturesIo::new(stream), service).with_upgrades();
+    let stream = Impatient::new(FuturesIo::new(stream), Deadline::default());
+    let connection = http::connection(SmolTimer::new()).serve_connection(stream, service).with_upgrades();
     // A client that breaks off or talks nonsense is an everyday event; hyper has told it what was wrong.
     let _ = connection.await;
 }

@@ -4,10 +4,11 @@ use std::convert::Infallible;
 
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use panewire_host::{Door, Inbox, Log, Problem, http};
+use panewire_host::{Door, Impatient, Inbox, Log, Problem, http};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::sleep;
 
+use super::alarm::Deadline;
 use super::socket;
 
 /// An address that is listened on.
@@ -59,8 +60,8 @@ async fn serve(stream: TcpStream, inbox: Inbox) {
             Ok::<_, Infallible>(response)
         }
     });
-    let connection =
-        http::connection(TokioTimer::new()).serve_connection(TokioIo::new(stream), service).with_upgrades();
+    let stream = Impatient::new(TokioIo::new(stream), Deadline::default());
+    let connection = http::connection(TokioTimer::new()).serve_connection(stream, service).with_upgrades();
     // A client that breaks off or talks nonsense is an everyday event; hyper has told it what was wrong.
     let _ = connection.await;
 }

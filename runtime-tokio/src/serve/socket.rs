@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use hyper_util::rt::TokioIo;
+use panewire_host::Impatient;
 use panewire_host::connection::{self, Transport};
 use panewire_host::http::Upgrade;
 use rustix::net::{Shutdown, shutdown};
@@ -18,10 +19,10 @@ pub(crate) async fn run(upgrade: Upgrade) {
     let Ok(upgraded) = upgrade.upgraded.await else {
         return;
     };
-    let Ok(parts) = upgraded.downcast::<TokioIo<TcpStream>>() else {
+    let Ok(parts) = upgraded.downcast::<Impatient<TokioIo<TcpStream>, Deadline>>() else {
         return;
     };
-    let (socket, unread) = (Socket(parts.io.into_inner()), parts.read_buf.to_vec());
+    let (socket, unread) = (Socket(parts.io.into_inner().into_inner()), parts.read_buf.to_vec());
     drop(parts.read_buf);
     connection::carry(upgrade.carrier, socket, Deadline::default(), unread).await;
 }
