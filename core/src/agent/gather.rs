@@ -2,7 +2,7 @@
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::format;
-use alloc::string::{String, ToString as _};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::ids::SessionId;
@@ -46,7 +46,7 @@ pub(crate) struct Candidate {
 pub(crate) struct Gathered {
     /// The files: those of [`Places::Paths`] in their order, others newest first.
     pub(crate) files: Vec<Candidate>,
-    /// A place that cannot be looked at, in the operating system's words. Directories below one that can be are left out.
+    /// A place that cannot be looked at, and why. Directories below one that can be are left out.
     pub(crate) unreadable: Option<String>,
 }
 
@@ -165,9 +165,16 @@ impl Gather {
     fn handle_facts(&mut self, path: String, facts: Facts) {
         let name = path.rsplit_once('/').map_or(path.as_str(), |(_, name)| name);
         let session = self.filter.session.clone().or_else(|| (self.filter.session_of_file)(name));
-        if let Some(session) = session.filter(|_| facts.kind == FileKind::File) {
-            self.gathered.files.push(Candidate { path, session, facts });
+        match (session, facts.kind) {
+            (Some(session), FileKind::File) => self.gathered.files.push(Candidate { path, session, facts }),
+            // What lies in the place of the very session that is wanted is not waited for.
+            (Some(_), _) if self.filter.session.is_some() => self.cannot_look_at(&path, "not a regular file"),
+            _ => {}
         }
+    }
+
+    fn cannot_look_at(&mut self, path: &str, why: &str) {
+        self.gathered.unreadable.get_or_insert_with(|| format!("cannot look at {path}: {why}"));
     }
 }
 
@@ -184,12 +191,12 @@ impl Machine for Gather {
             }
             (Outcome::Facts(facts), Sought::File(path)) => self.handle_facts(path, facts),
             (Outcome::Failed(failure), sought) => {
-                let counts = match sought {
-                    Sought::File(_) => failure.kind == FailureKind::Denied,
-                    Sought::Directory { first, .. } => first && failure.kind != FailureKind::NotFound,
+                let (path, counts) = match sought {
+                    Sought::File(path) => (path, failure.kind != FailureKind::NotFound),
+                    Sought::Directory { path, first, .. } => (path, first && failure.kind != FailureKind::NotFound),
                 };
                 if counts {
-                    self.gathered.unreadable.get_or_insert_with(|| failure.text.to_string());
+                    self.cannot_look_at(&path, failure.text);
                 }
             }
             _ => {}

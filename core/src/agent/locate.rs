@@ -8,6 +8,7 @@
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -68,7 +69,7 @@ pub struct Located {
 pub enum LocateError {
     /// There is none.
     NoFile,
-    /// There is something that cannot be read, in the operating system's words.
+    /// There is something that cannot be read: what, and why.
     Unreadable(String),
 }
 
@@ -203,7 +204,7 @@ impl Locate {
             }
             Err(ProbeError::NoFile) => {}
             Err(ProbeError::Unreadable(text)) => {
-                self.unreadable.get_or_insert(text);
+                self.unreadable.get_or_insert_with(|| format!("cannot read {}: {text}", file.path));
             }
         }
         self.go_on();

@@ -9,6 +9,7 @@
 mod recheck;
 
 use alloc::boxed::Box;
+use alloc::format;
 use alloc::string::String;
 
 pub use recheck::{Recheck, Verdict};
@@ -150,7 +151,11 @@ impl Resolve {
                 Step::Read(probe) => match probe.take_result() {
                     Some(Ok(_)) => self.settle(),
                     Some(Err(ProbeError::NoFile)) => self.finish(Err(ResolveError::no_file())),
-                    Some(Err(ProbeError::Unreadable(text))) => self.finish(Err(ResolveError::unreadable(text))),
+                    Some(Err(ProbeError::Unreadable(text))) => {
+                        let path = self.located.as_ref().map_or("the transcript", |located| &located.path);
+                        let cause = format!("cannot read {path}: {text}");
+                        self.finish(Err(ResolveError::unreadable(cause)));
+                    }
                     None => return,
                 },
                 Step::Done => return,

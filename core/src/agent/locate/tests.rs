@@ -1,5 +1,5 @@
 use alloc::format;
-use alloc::string::{String, ToString as _};
+use alloc::string::String;
 
 use super::{Locate, LocateError, Located, Wanted, is_session_id};
 use crate::agent::AgentKind;
@@ -135,10 +135,23 @@ fn a_file_that_may_not_be_read_says_so() {
     let path = format!("{ROOT}/-home-u/{ID}.jsonl");
     world.put(&path, &conversation("/home/u", "hi"), 9);
     world.deny(&path);
-    let unreadable = Err(LocateError::Unreadable("no luck".to_string()));
-    assert_eq!(locate(&mut world, Some("/home/u"), Some(ID)), unreadable);
+    let unreadable = |what: &str| Err(LocateError::Unreadable(format!("{what}: no luck")));
+    assert_eq!(locate(&mut world, Some("/home/u"), Some(ID)), unreadable(&format!("cannot read {path}")));
     world.deny(&format!("{ROOT}/-home-u"));
-    assert_eq!(locate(&mut world, Some("/home/u"), None), unreadable);
+    assert_eq!(locate(&mut world, Some("/home/u"), None), unreadable(&format!("cannot look at {ROOT}/-home-u")));
+}
+
+#[test]
+fn what_lies_in_its_place_and_is_no_file_is_not_waited_for() {
+    let mut world = World::new();
+    let path = format!("{ROOT}/-home-u/{ID}.jsonl");
+    world.put(&format!("{path}/x"), "", 9);
+    let unreadable = Err(LocateError::Unreadable(format!("cannot look at {path}: not a regular file")));
+    assert_eq!(locate(&mut world, Some("/home/u"), Some(ID)), unreadable);
+    // The session itself lies somewhere else.
+    let elsewhere = format!("{ROOT}/-home-v/{ID}.jsonl");
+    world.put(&elsewhere, &conversation("/home/u", "hi"), 9);
+    assert_eq!(locate(&mut world, Some("/home/u"), Some(ID)).unwrap().path, elsewhere);
 }
 
 #[test]

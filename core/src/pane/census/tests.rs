@@ -1,3 +1,4 @@
+use alloc::format;
 use alloc::vec::Vec;
 
 use super::{Census, Found};
@@ -62,7 +63,7 @@ fn unreadable_projects_are_only_noted() {
     world.answers.push_back(AGENTS.to_vec());
     let found = census(&mut world, &config());
     assert_eq!(panes(&found).len(), 5);
-    assert_eq!(found.notes, ["no luck"]);
+    assert_eq!(found.notes, [format!("cannot look at {ROOT}: no luck")]);
 }
 
 #[test]
