@@ -120,9 +120,9 @@ impl Files {
 
     /// [`Op::Load`](panewire_core::io::Op::Load)
     pub fn load(&self, path: &str, cap: usize) -> Answer {
-        let file = match File::open(path) {
-            Ok(file) => file,
-            Err(error) => return error.into(),
+        let file = match open_regular(Path::new(path), None) {
+            Ok((file, _)) => file,
+            Err(answer) => return answer,
         };
         let mut buffer = Vec::new();
         match (&file).take((cap as u64).saturating_add(1)).read_to_end(&mut buffer) {
@@ -428,6 +428,7 @@ mod tests {
         assert!(made.success());
         let files = Files::default();
         assert_eq!(failure(&files.open(text(&pipe), None)), FailureKind::Other);
+        assert_eq!(failure(&files.load(text(&pipe), 10)), FailureKind::Other);
         assert_eq!(failure(&files.open(text(directory.path()), None)), FailureKind::Other);
         assert_eq!(failure(&files.open(text(&directory.path().join("none")), None)), FailureKind::NotFound);
     }

@@ -121,10 +121,15 @@ impl Startup {
 /// The token, and what the first line says about where it comes from.
 fn secret(surroundings: &Surroundings) -> Result<(String, String), Problem> {
     let unusable = |error| Problem::new(format_args!("cannot use the token: {error}"));
+    let unusable_file = |error: io::Error| match error.kind() {
+        // It says itself what helps.
+        io::ErrorKind::InvalidData => unusable(error),
+        _ => Problem::new(format_args!("cannot use the token: {error}; --state-dir DIR names another place")),
+    };
     if let Some(secret) = token::from_environment().map_err(unusable)? {
         return Ok((secret, format!("token-variable {}", token::VARIABLE)));
     }
-    let secret = token::load(&surroundings.state_dir).map_err(unusable)?;
+    let secret = token::load(&surroundings.state_dir).map_err(unusable_file)?;
     Ok((secret, format!("token-file {}", token::file(&surroundings.state_dir).display())))
 }
 

@@ -8,12 +8,14 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{Mode, OFlags};
+
 use crate::files::replace;
 
 /// The environment variable that replaces the file.
 pub const VARIABLE: &str = "PANEWIRE_TOKEN";
 
-/// Bytes of a token file that are read.
+/// Bytes of a token file at most. What is longer holds no token.
 const MAX_BYTES: u64 = 4096;
 
 /// Where the token of a state directory lies.
@@ -90,15 +92,22 @@ fn from_variable(value: Option<OsString>) -> io::Result<Option<String>> {
 }
 
 fn read(path: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    let file = File::open(path)?;
-    if file.metadata()?.permissions().mode() & 0o077 != 0 {
+    let mut bytes = Vec::new();
+    // NONBLOCK: a pipe without a writer must not hold us.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "not a regular file: remove it, and one is made"));
+    }
+    if metadata.permissions().mode() & 0o077 != 0 {
         // Somebody copied it with other tools: others shall not go on reading it.
         fs::set_permissions(path, Permissions::from_mode(0o600))?;
     }
-    (&file).take(MAX_BYTES).read_to_string(&mut text)?;
+    (&file).take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    let text = str::from_utf8(&bytes).ok().filter(|text| text.len() as u64 <= MAX_BYTES);
     let nothing = || io::Error::new(io::ErrorKind::InvalidData, "holds no token (panewire token --rotate makes one)");
-    Ok(token_in(&text).ok_or_else(nothing)?.to_owned())
+    Ok(text.and_then(token_in).ok_or_else(nothing)?.to_owned())
 }
 
 /// The token in a text, without the blanks around it. What a header could not carry is none.
@@ -145,12 +154,22 @@ mod tests {
     #[test]
     fn a_file_without_a_token_opens_no_door() {
         let directory = tempfile::tempdir().unwrap();
-        for content in ["", "\n", "two words\n"] {
+        for content in [&b""[..], b"\n", b"two words\n", b"\xff", &[b'x'; 4097]] {
             fs::write(file(directory.path()), content).unwrap();
             let error = load(directory.path()).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::InvalidData);
             assert!(error.to_string().ends_with("token: holds no token (panewire token --rotate makes one)"));
         }
+        fs::write(file(directory.path()), [b'x'; 4096]).unwrap();
+        assert_eq!(load(directory.path()).unwrap().len(), 4096);
+    }
+
+    #[test]
+    fn what_is_no_file_is_not_waited_for() {
+        let directory = tempfile::tempdir().unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, file(directory.path()), Mode::RUSR).unwrap();
+        let error = load(directory.path()).unwrap_err();
+        assert!(error.to_string().ends_with("token: not a regular file: remove it, and one is made"));
     }
 
     #[test]
