@@ -2,9 +2,9 @@
 
 use std::io;
 use std::os::fd::AsFd;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use panewire_core::io::Level;
 use panewire_core::limits::MAX_EXCHANGES;
@@ -22,15 +22,22 @@ const SEND_BUFFER_BYTES: usize = 128 * 1024;
 /// Pause after the system refused a connection, for want of descriptors or memory.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// Time between two lines that say the same about connections that are not let in.
+const SAY_EVERY: Duration = Duration::from_secs(60);
+
 /// Lets connections in.
 #[derive(Debug)]
 pub struct Door {
     log: Log,
     most: usize,
     seats: Arc<AtomicUsize>,
-    /// It was said that no more find room.
-    said: AtomicBool,
+    full: Said,
+    refused: Said,
 }
+
+/// When something was said last. Whoever knocks as often as he likes does not fill our log.
+#[derive(Debug, Default)]
+struct Said(Mutex<Option<Instant>>);
 
 /// The place of one connection, given back when this is dropped.
 #[derive(Debug)]
@@ -40,7 +47,8 @@ impl Door {
     /// Room for [`MAX_CONNECTIONS`].
     #[must_use]
     pub fn new(log: Log) -> Self {
-        Self { log, most: MAX_CONNECTIONS, seats: Arc::default(), said: AtomicBool::new(false) }
+        let (full, refused) = (Said::default(), Said::default());
+        Self { log, most: MAX_CONNECTIONS, seats: Arc::default(), full, refused }
     }
 
     /// Prepares an accepted connection. `None`: drop it.
@@ -49,14 +57,11 @@ impl Door {
         let before = self.seats.fetch_add(1, Ordering::Relaxed);
         let seat = Seat(Arc::clone(&self.seats));
         if before >= self.most {
-            if !self.said.swap(true, Ordering::Relaxed) {
+            if self.full.is_due(Instant::now()) {
                 self.log
                     .write(Level::Warn, &format!("over {} connections are open: more are closed at once", self.most));
             }
             return None;
-        }
-        if before < self.most / 2 {
-            self.said.store(false, Ordering::Relaxed);
         }
         let prepared =
             set_tcp_nodelay(&stream, true).and_then(|()| set_socket_send_buffer_size(&stream, SEND_BUFFER_BYTES));
@@ -70,8 +75,22 @@ impl Door {
         if error.kind() == io::ErrorKind::ConnectionAborted {
             return None;
         }
-        self.log.write(Level::Warn, &format!("a connection was not accepted: {error}"));
+        if self.refused.is_due(Instant::now()) {
+            self.log.write(Level::Warn, &format!("connections are not accepted: {error}"));
+        }
         Some(PAUSE)
+    }
+}
+
+impl Said {
+    /// Whether it is to be said again; then it counts as said.
+    fn is_due(&self, now: Instant) -> bool {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let due = last.is_none_or(|last| now.saturating_duration_since(last) >= SAY_EVERY);
+        if due {
+            *last = Some(now);
+        }
+        due
     }
 }
 
@@ -114,6 +133,14 @@ mod tests {
         assert!(tcp_nodelay(&stream).unwrap());
         // Linux keeps as much again for its own records, and says so.
         assert!([1, 2].map(|times| times * SEND_BUFFER_BYTES).contains(&socket_send_buffer_size(&stream).unwrap()));
+    }
+
+    #[test]
+    fn what_happens_all_the_time_is_said_once_a_minute() {
+        let (said, begun) = (Said::default(), Instant::now());
+        let at = |ms| said.is_due(begun + Duration::from_millis(ms));
+        assert_eq!([0, 1, 59_999, 60_000].map(at), [true, false, false, true]);
+        assert_eq!([60_001, 119_999, 120_000].map(at), [false, false, true]);
     }
 
     #[test]

@@ -110,7 +110,7 @@ fn end(mut child: Child) {
         }
     }
     // It hangs in the kernel (a dead network disk): nobody else waits for that.
-    thread::spawn(move || child.wait());
+    let _ = thread::Builder::new().spawn(move || child.wait());
 }
 
 /// One of the outputs: read to its end, kept up to the cap.
