@@ -3,11 +3,13 @@
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
+use std::process::Command;
 
-use panewire_conformance::sim::scene::PANE;
+use panewire_conformance::sim::scene::{CWD, PANE, SESSION};
+use panewire_conformance::sim::{Frames as _, Transcript};
 
-use super::machine;
-use super::machine::Daemon;
+use super::machine::{Daemon, Machine};
+use super::{desk, machine};
 use crate::PROGRAM;
 
 /// Everything that comes back until the connection ends.
@@ -115,4 +117,20 @@ fn a_daemon_that_cannot_start_says_which_flag_helps() {
     let (code, out, err) = said(&["serve", "--help"]);
     assert_eq!((code, &*err), (Some(0), ""));
     assert!(out.contains(&format!("usage: {program} ")), "{out}");
+}
+
+#[test]
+fn what_lies_in_place_of_a_transcript_and_is_no_file_is_500() {
+    let machine = Machine::new(&desk());
+    let place = machine.real(&Transcript::new(SESSION, CWD).path());
+    let daemon = machine.start(&[]);
+    let target = format!("/agent-transcript?pane={PANE}&token={}", daemon.token);
+    let refused = (500, "read transcript failed\n".to_owned());
+    fs::create_dir(&place).unwrap();
+    assert_eq!([daemon.ask(&target, true), daemon.ask(&target, false)], [refused.clone(), refused.clone()]);
+    fs::remove_dir(&place).unwrap();
+    assert!(Command::new("mkfifo").arg(&place).status().unwrap().success());
+    assert_eq!(daemon.ask(&target, true), refused, "nobody writes into it, and nobody waits for that");
+    fs::remove_file(&place).unwrap();
+    assert_eq!(daemon.watch(PANE).take(2).kinds(), ["hello", "backlog_complete"]);
 }
