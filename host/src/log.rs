@@ -1,10 +1,14 @@
 //! What the operator reads on standard error.
 
 use std::io::{self, Write as _};
+use std::os::fd::AsFd;
 
 use panewire_core::io::Level;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// Writes lines up to a level. Never given a token.
+///
+/// It waits for nobody: while a terminal is stopped, or a pipe is full that nobody reads, lines are lost.
 #[derive(Debug, Clone, Copy)]
 pub struct Log {
     program: &'static str,
@@ -20,11 +24,18 @@ impl Log {
 
     /// Writes one line.
     pub fn write(&self, level: Level, text: &str) {
-        if level <= self.most {
+        if level <= self.most && has_room(io::stderr()) {
             // Who closed our standard error does not want to read it.
             let _ = io::stderr().write_all(line(self.program, level, text).as_bytes());
         }
     }
+}
+
+/// Whether a line can be written without waiting. A pipe says so as long as it takes 4 KiB.
+fn has_room(out: impl AsFd) -> bool {
+    let mut fds = [PollFd::new(&out, PollFlags::OUT)];
+    // Where that cannot be asked, it is tried.
+    poll(&mut fds, Some(&Timespec::default())) != Ok(0)
 }
 
 /// One line whatever the text holds: it may quote a client, and a terminal obeys control characters.
@@ -42,7 +53,23 @@ fn line(program: &str, level: Level, text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read as _;
+
     use super::*;
+
+    #[test]
+    fn a_full_pipe_has_no_room_until_it_is_read() {
+        let (mut reader, mut writer) = io::pipe().unwrap();
+        let mut written = 0;
+        while has_room(&writer) {
+            written += writer.write(&[b'x'; 1024]).unwrap();
+        }
+        assert!(written > 0);
+        reader.read_exact(&mut vec![0; written]).unwrap();
+        assert!(has_room(&writer));
+        drop(reader);
+        assert!(has_room(&writer), "writing fails at once");
+    }
 
     #[test]
     fn a_text_stays_one_line_and_commands_no_terminal() {
