@@ -7,7 +7,10 @@ mod listener;
 mod socket;
 
 use std::io;
+use std::num::NonZero;
 use std::panic::resume_unwind;
+use std::sync::Mutex;
+use std::thread::{self, available_parallelism};
 
 use panewire_host::arguments::Serve;
 use panewire_host::startup::SHUTDOWN_WITHIN;
@@ -27,11 +30,10 @@ const FOLLOW: &str = "panewire";
 /// Runs the daemon until a signal ends it.
 pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
     let startup = Startup::begin(serve, PROGRAM)?;
-    let runtime = Builder::new_multi_thread()
-        .enable_io()
-        .enable_time()
-        .build()
-        .map_err(|error| Problem::new(format_args!("cannot start threads: {error}")))?;
+    let threads = available_parallelism().map_or(1, NonZero::get);
+    let runtime = ask_for_threads(threads, thread::Builder::new)
+        .and_then(|()| Builder::new_multi_thread().worker_threads(threads).enable_io().enable_time().build())
+        .map_err(|error| Problem::new(format_args!("cannot start {threads} threads: {error}")))?;
     // Dropped at the end, the runtime lets every task come to its next rest: an answer whose last piece was just given to
     // the HTTP library is written.
     runtime.block_on(until_signal(startup))
@@ -70,6 +72,18 @@ async fn until_signal(mut startup: Startup) -> Result<(), Problem> {
     Ok(())
 }
 
+/// Whether the system gives so many threads. tokio panics where it does not, and may wait for ever on its way out.
+fn ask_for_threads(wanted: usize, mut builder: impl FnMut() -> thread::Builder) -> io::Result<()> {
+    let gate = Mutex::new(());
+    thread::scope(|scope| {
+        // All of them are there at once before the first may end.
+        let shut = gate.lock();
+        let asked = (0..wanted).try_for_each(|_| builder().spawn_scoped(scope, || drop(gate.lock())).map(drop));
+        drop(shut);
+        asked
+    })
+}
+
 /// Goes on with the panic of a task here, where it ends the daemon.
 fn resume(failed: JoinError) {
     if let Ok(panic) = failed.try_into_panic() {
@@ -93,5 +107,23 @@ impl Signals {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_cannot_be_had_is_said_and_holds_nobody() {
+        assert!(ask_for_threads(3, thread::Builder::new).is_ok());
+        let mut given = 0;
+        let asked = ask_for_threads(9, || {
+            given += 1;
+            // No system has so much room for a stack.
+            if given == 3 { thread::Builder::new().stack_size(usize::MAX / 2) } else { thread::Builder::new() }
+        });
+        assert!(asked.is_err());
+        assert_eq!(given, 3);
     }
 }
