@@ -35,6 +35,7 @@
 //! # }
 //! ```
 
+mod cards;
 mod counting;
 mod demo;
 mod exchange;
@@ -50,6 +51,7 @@ mod whole_entry;
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use self::cards::Cards;
 use self::counting::Counting;
 use self::demo::DemoPane;
 use self::exchange::Exchange;
@@ -93,6 +95,7 @@ pub struct Bridge {
     /// When every watched file is looked at again, whatever hints said.
     safety_net: Instant,
     whole_entries: WholeEntries,
+    cards: Cards,
     store: IndexStore,
     demo: DemoPane,
     /// Clients for which something may have changed.
@@ -143,6 +146,7 @@ impl Bridge {
             directories: Directories::default(),
             safety_net: Instant::default(),
             whole_entries: WholeEntries::default(),
+            cards: Cards::default(),
             store,
             demo: DemoPane::default(),
             dirty: BTreeSet::new(),
@@ -273,6 +277,7 @@ impl Bridge {
             }
             Owner::Client(ex) => return self.client_outcome(ex, tag, outcome),
             Owner::WholeEntry(ex) => return self.whole_entry_outcome(ex, outcome),
+            Owner::Card(no) => return self.card_outcome(no, tag, outcome),
             Owner::Census => {
                 if let Some(listing) = &mut self.listing {
                     listing.census.handle_outcome(now, tag, outcome);

@@ -23,6 +23,7 @@ pub mod machine;
 pub mod mobile;
 pub mod pane;
 pub mod roster;
+pub mod screen;
 pub mod source;
 pub mod time;
 mod timers;

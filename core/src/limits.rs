@@ -140,6 +140,42 @@ pub const MAX_NAME_BYTES: usize = 255;
 /// Questions about directories and files that one search has open at once.
 pub const MAX_SEARCH_OPS: usize = 32;
 
+/// Rows of a screen that are looked at, the last ones.
+pub const SCREEN_ROWS: usize = 500;
+
+/// Characters of one such row.
+pub const SCREEN_COLUMNS: usize = 1_000;
+
+/// Options of a question that are shown. A longer list is cut.
+pub const MAX_OPTIONS: usize = 32;
+
+/// Unicode scalar values of an option's label, and of its description. More is cut and ends in `…`.
+pub const OPTION_CHARS: usize = 400;
+
+/// Unicode scalar values of a question. More is cut and ends in `…`.
+pub const QUESTION_CHARS: usize = 2_000;
+
+/// Unicode scalar values of what a dialog says beside its question. More is cut and ends in `…`.
+pub const DETAIL_CHARS: usize = 8_000;
+
+/// Unicode scalar values of a card's headline, which is always one line. More is cut and ends in `…`.
+pub const HEADLINE_CHARS: usize = 120;
+
+/// Lines of `transcript` in a card, the last ones.
+pub const CARD_LINES: usize = 12;
+
+/// Unicode scalar values of one of them. More is cut and ends in `…`.
+pub const CARD_LINE_CHARS: usize = 400;
+
+/// Newest entries in which a card looks for what the agent said last.
+pub const CARD_ENTRIES: u64 = 40;
+
+/// Newest entries in which a working agent must have said something, for its card to lead with that.
+pub const CARD_RECENT_ENTRIES: u64 = 8;
+
+/// Bytes of a transcript that are read for a card. If its newest entries take more, fewer of them are looked at.
+pub const CARD_READ_BYTES: u64 = 1024 * 1024;
+
 /// Bytes of one session of the demo conversation. Then a new session begins.
 pub const DEMO_FILE_BYTES: u64 = 256 * 1024;
 

@@ -35,6 +35,8 @@ struct Question {
 #[derive(Deserialize)]
 struct Params {
     target: Option<String>,
+    source: Option<String>,
+    format: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -55,7 +57,20 @@ enum Found<'a> {
     AgentInfo { agent: &'a Pane },
     AgentList { agents: Vec<&'a Pane> },
     SessionSnapshot { snapshot: Value },
+    PaneRead { read: Read<'a> },
     Pong { version: &'static str, protocol: u32, capabilities: Capabilities },
+}
+
+#[derive(Serialize)]
+struct Read<'a> {
+    pane_id: &'a str,
+    workspace_id: &'a str,
+    tab_id: &'a str,
+    source: &'a str,
+    format: &'a str,
+    text: String,
+    revision: u64,
+    truncated: bool,
 }
 
 #[derive(Serialize)]
@@ -87,7 +102,7 @@ pub fn to_line(desk: &Desk, line: &str) -> Option<String> {
         return None;
     }
     match question {
-        Ok(Question { id, method, params }) => match find(desk, &method, params.target.as_deref()) {
+        Ok(Question { id, method, params }) => match find(desk, &method, &Asked::of(&params)) {
             Ok(result) => written(&Answer { id, result }),
             Err(error) => {
                 let id = if error.code == "invalid_request" { String::new() } else { id };
@@ -101,22 +116,30 @@ pub fn to_line(desk: &Desk, line: &str) -> Option<String> {
 /// What the command does with these arguments; `None` if it never ends. `socket` is the path it names in messages.
 #[must_use]
 pub fn to_command(desk: &Desk, arguments: &[&str], socket: &str) -> Option<Spoken> {
-    let (name, method, target) = match arguments {
+    let mut asked = Asked::default();
+    let (name, method) = match arguments {
         ["--version"] => return Some(said(&format!("herdr {VERSION}\n"))),
         ["agent", "get", "--help"] => {
             return Some(said("Show an agent\n\nUsage: herdr agent get <target>\n\nArguments:\n  <target>\n\n"));
         }
-        ["agent", "get", target] if !target.starts_with('-') => ("cli:agent:get", "agent.get", Some(*target)),
+        ["agent", "get", target] if !target.starts_with('-') => {
+            asked.target = Some(*target);
+            ("cli:agent:get", "agent.get")
+        }
+        ["agent", "read", target, "--source", source, "--format", format] => {
+            asked = Asked { target: Some(*target), source: Some(*source), format: Some(*format) };
+            ("cli:agent:read", "agent.read")
+        }
         ["agent", "get", ..] => return Some(refused(2, "usage: herdr agent get <target>\n")),
-        ["agent", "list"] => ("cli:agent:list", "agent.list", None),
-        ["api", "snapshot"] => ("cli:api:snapshot", "session.snapshot", None),
+        ["agent", "list"] => ("cli:agent:list", "agent.list"),
+        ["api", "snapshot"] => ("cli:api:snapshot", "session.snapshot"),
         [other, ..] => {
             return Some(refused(2, &format!("unknown command: {other}\nrun 'herdr --help' for usage\n")));
         }
         [] => return Some(refused(2, "run 'herdr --help' for usage\n")),
     };
     let found = match &desk.cli {
-        Mode::Normal => find(desk, method, target),
+        Mode::Normal => find(desk, method, &asked),
         Mode::Failing(error) => Err(error.clone()),
         Mode::Wedged => return None,
         Mode::Broken(stderr) => return Some(refused(1, &format!("{stderr}\n"))),
@@ -128,14 +151,31 @@ pub fn to_command(desk: &Desk, arguments: &[&str], socket: &str) -> Option<Spoke
         }
     };
     Some(match found {
+        // Of a screen it prints the text alone.
+        Ok(Found::PaneRead { read }) => said(&read.text),
         Ok(result) => said(&format!("{}\n", sorted(&Answer { id: name.into(), result }))),
         Err(error) => refused(1, &format!("{}\n", sorted(&ErrorAnswer { id: name.into(), error }))),
     })
 }
 
-fn find<'a>(desk: &'a Desk, method: &str, target: Option<&str>) -> Result<Found<'a>, Failing> {
+/// What a question is about.
+#[derive(Default)]
+struct Asked<'a> {
+    target: Option<&'a str>,
+    source: Option<&'a str>,
+    format: Option<&'a str>,
+}
+
+impl<'a> Asked<'a> {
+    fn of(params: &'a Params) -> Self {
+        let Params { target, source, format } = params;
+        Self { target: target.as_deref(), source: source.as_deref(), format: format.as_deref() }
+    }
+}
+
+fn find<'a>(desk: &'a Desk, method: &str, asked: &Asked<'a>) -> Result<Found<'a>, Failing> {
     let agents = || desk.panes.iter().filter(|pane| pane.agent.is_some());
-    match (method, target) {
+    match (method, asked.target) {
         ("ping", _) => Ok(Found::Pong {
             version: VERSION,
             protocol: PROTOCOL,
@@ -143,14 +183,41 @@ fn find<'a>(desk: &'a Desk, method: &str, target: Option<&str>) -> Result<Found<
         }),
         ("agent.list", _) => Ok(Found::AgentList { agents: agents().collect() }),
         ("session.snapshot", _) => Ok(Found::SessionSnapshot { snapshot: snapshot(desk) }),
-        ("agent.get", None) => Err(invalid("missing field `target`")),
-        ("agent.get", Some(target)) => {
-            agents().find(|pane| pane.pane_id == target).map(|agent| Found::AgentInfo { agent }).ok_or_else(|| {
-                Failing { code: "agent_not_found".into(), message: format!("agent target {target} not found") }
-            })
+        ("agent.get" | "agent.read", None) => Err(invalid("missing field `target`")),
+        ("agent.read", Some(target)) => {
+            let pane = agents().find(|pane| pane.pane_id == target).ok_or_else(|| not_found(target))?;
+            Ok(Found::PaneRead { read: read(pane, asked)? })
         }
+        ("agent.get", Some(target)) => agents()
+            .find(|pane| pane.pane_id == target)
+            .map(|agent| Found::AgentInfo { agent })
+            .ok_or_else(|| not_found(target)),
         (other, _) => Err(invalid(&format!("unknown variant `{other}`, expected one of `ping`, `session.snapshot`"))),
     }
+}
+
+/// A screen is kept with its colours; only `visible` has them.
+fn read<'a>(pane: &'a Pane, asked: &Asked<'a>) -> Result<Read<'a>, Failing> {
+    let source = asked.source.ok_or_else(|| invalid("missing field `source`"))?;
+    if !["visible", "recent", "recent_unwrapped", "detection"].contains(&source) {
+        return Err(invalid(&format!("unknown variant `{source}`, expected one of `visible`, `recent`")));
+    }
+    let format = asked.format.unwrap_or("text");
+    let coloured = format == "ansi" && source != "detection";
+    let text = if coloured { pane.screen.replace('\n', "\r\n") } else { plain(&pane.screen) };
+    let Pane { pane_id, workspace_id, tab_id, .. } = pane;
+    Ok(Read { pane_id, workspace_id, tab_id, source, format, text, revision: 0, truncated: false })
+}
+
+/// The text without its colours.
+fn plain(screen: &str) -> String {
+    let mut parts = screen.split("\u{1b}[");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + part.split_once('m').map_or(part, |(_, rest)| rest))
+}
+
+fn not_found(target: &str) -> Failing {
+    Failing { code: "agent_not_found".into(), message: format!("agent target {target} not found") }
 }
 
 /// Panes and agents; the layout of the screen is left out.
@@ -259,6 +326,29 @@ mod tests {
         assert_eq!((get.stderr.trim_end(), get.exit), (captured!("cli-no-server-agent-get.stderr"), 1));
         let list = command(&desk, &["agent", "list"]);
         assert_eq!((list.stderr.trim_end(), list.exit), (captured!("cli-no-server-agent-list.stderr"), 1));
+    }
+
+    #[test]
+    fn a_screen_has_colours_only_where_a_person_looks() {
+        let pane = Pane::claude("w1:p1", "/srv/x").showing("idle", "\u{1b}[1;44mTea\u{1b}[0m\nis up\n");
+        let desk = Desk { panes: vec![pane], ..Desk::default() };
+        let ask = |source: &str, format: &str| {
+            let line = format!(
+                r#"{{"id":"q","method":"agent.read","params":{{"target":"w1:p1","source":"{source}","format":"{format}"}}}}"#
+            );
+            to_line(&desk, &line).unwrap()
+        };
+        let plain = concat!(
+            r#"{"id":"q","result":{"type":"pane_read","read":{"pane_id":"w1:p1","workspace_id":"w1","tab_id":"w1:t1","#,
+            r#""source":"detection","format":"text","text":"Tea\nis up\n","revision":0,"truncated":false}}}"#
+        );
+        assert_eq!(ask("detection", "text"), plain);
+        assert!(ask("detection", "ansi").contains(r#""text":"Tea\nis up\n""#));
+        assert!(ask("visible", "ansi").contains(r#""text":"\u001b[1;44mTea\u001b[0m\r\nis up\r\n""#));
+        assert!(ask("everything", "text").contains("invalid_request"));
+        let words = ["agent", "read", "w1:p1", "--source", "detection", "--format", "text"];
+        assert_eq!(command(&desk, &words), said("Tea\nis up\n"));
+        assert_eq!(command(&desk, &["agent", "read", "w9:p9", "--source", "visible", "--format", "text"]).exit, 1);
     }
 
     #[test]

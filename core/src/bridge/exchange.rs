@@ -18,6 +18,7 @@ use crate::io::{CloseCode, Frame, Level, Output, Request};
 use crate::limits::MAX_EXCHANGES;
 use crate::mobile::client::{Client, Shows};
 use crate::pane::census::Census;
+use crate::pane::name::PaneName;
 use crate::pane::resolve::{Resolve, ResolveError, Resolved};
 use crate::timers::Timer;
 
@@ -30,6 +31,8 @@ pub(super) enum Exchange {
     Finding(Box<Finding>),
     /// The listing is being made.
     Listing { manner: Manner },
+    /// The card of its pane is being made.
+    Card { manner: Manner },
     /// It became a client of this session.
     Client { client: Box<Client>, session: u64 },
     /// It is answered with one whole entry.
@@ -43,6 +46,8 @@ pub(super) enum Wanted {
     Transcript(TranscriptCall),
     /// One entry of it.
     Entry(EntryCall),
+    /// Its card.
+    Card,
 }
 
 /// The conversation that is served: a session's own, or that of one of its children.
@@ -69,6 +74,7 @@ impl Wanted {
             Self::Transcript(TranscriptCall { subagent, .. }) | Self::Entry(EntryCall { subagent, .. }) => {
                 subagent.as_deref()
             }
+            Self::Card => None,
         }
     }
 }
@@ -94,6 +100,8 @@ impl Bridge {
                 self.exchanges.insert(ex, Exchange::Listing { manner });
                 self.list(ex);
             }
+            Call::Card(pane) if PaneName::of(&pane) == PaneName::Herdr => self.inspect(ex, pane, manner),
+            Call::Card(pane) => self.connect(ex, pane, Wanted::Card, manner),
             Call::Transcript(call) => self.connect(ex, call.pane.clone(), Wanted::Transcript(call), manner),
             Call::Entry(call) => self.connect(ex, call.pane.clone(), Wanted::Entry(call), manner),
         }
@@ -139,7 +147,8 @@ impl Bridge {
                 Some(Exchange::Connecting { .. }) if found.demo => self.begin_demo(ex),
                 // There is something else to follow: then the demo is a pane like any other that is not there.
                 Some(Exchange::Connecting { .. }) => self.resolve(ex, demo::PANE.into()),
-                Some(Exchange::Client { .. } | Exchange::WholeEntry | Exchange::Finding(_)) | None => {}
+                Some(Exchange::Client { .. } | Exchange::WholeEntry | Exchange::Finding(_) | Exchange::Card { .. })
+                | None => {}
             }
         }
     }
@@ -149,6 +158,7 @@ impl Bridge {
         match self.exchanges.remove(&ex) {
             Some(Exchange::Client { session, .. }) => self.leave(ex, session),
             Some(Exchange::WholeEntry) => self.leave_whole_entry(ex),
+            Some(Exchange::Card { .. }) => self.leave_card(ex),
             Some(Exchange::Finding(finding)) => {
                 self.connecting.children.remove(&(finding.parent, ex));
                 self.release(finding.parent);
@@ -173,7 +183,9 @@ impl Bridge {
                 Some(Exchange::Client { client, .. }) => {
                     client.close(CloseCode::Normal, "server stopped", &mut self.outputs);
                 }
-                Some(Exchange::Connecting { manner, .. } | Exchange::Listing { manner }) => {
+                Some(
+                    Exchange::Connecting { manner, .. } | Exchange::Listing { manner } | Exchange::Card { manner },
+                ) => {
                     let answer = Answer::text(503, "shutting down", manner);
                     self.answer(ex, answer);
                 }
@@ -285,6 +297,7 @@ impl Bridge {
                 };
                 self.serve_whole_entry(ex, call.seq, stream, manner.clone());
             }
+            Wanted::Card => self.card_of_transcript(ex, &of.resolved, manner.clone()),
             Wanted::Transcript(call) if call.upgrade => self.accept(ex, of, call),
             Wanted::Transcript(call) if call.probe => self.answer(ex, Answer::empty(204, manner)),
             Wanted::Transcript(_) => self.answer(ex, Answer::upgrade_required(manner)),

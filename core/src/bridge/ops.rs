@@ -22,6 +22,8 @@ pub(crate) enum Owner {
     Client(ExId),
     /// A whole entry that is being read.
     WholeEntry(ExId),
+    /// The card of a pane.
+    Card(u64),
     /// The listing of panes.
     Census,
     /// The saved indexes.

@@ -6,6 +6,7 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use crate::ids::{ExId, PaneId};
+use crate::pane::herdr::PaneAgent;
 use crate::pane::resolve::{Recheck, Resolved};
 
 /// One pane and the clients that follow it on the same stream.
@@ -75,6 +76,15 @@ impl Sessions {
                 && session.resolved.located.session == resolved.located.session
         };
         self.sessions.iter().find(|(_, session)| same(session)).map(|(no, _)| *no)
+    }
+
+    /// The stream that shows this agent's conversation now, if its pane is watched.
+    pub(crate) fn showing(&self, pane: &PaneId, agent: &PaneAgent) -> Option<u64> {
+        let same = |session: &Session| {
+            let known = session.resolved.agent.as_ref().and_then(|agent| agent.session.as_ref());
+            session.child.is_none() && session.resolved.pane == *pane && known == agent.session.as_ref()
+        };
+        self.sessions.values().find(|session| same(session)).map(|session| session.stream)
     }
 
     pub(crate) fn session(&self, no: u64) -> Option<&Session> {

@@ -133,6 +133,7 @@ impl Bridge {
         }
         if news.ready || news.looked {
             self.dirty.extend(self.whole_entries.of(no));
+            self.run_cards_of(no);
         }
         if news.looked {
             self.save_index(no, false);
@@ -197,6 +198,7 @@ impl Bridge {
         self.run_directories();
         let mut used = self.sessions.used_streams();
         used.extend(self.whole_entries.streams());
+        used.extend(self.cards.streams());
         used.extend(self.connecting.children.iter().map(|(parent, _)| *parent));
         for no in &used {
             if all || !self.rests(*no) {
@@ -442,6 +444,7 @@ impl Bridge {
             self.forget(ex);
         }
         self.fail_whole_entries(no);
+        self.lose_transcript(no);
         self.settle_children(no);
         self.timers.stop(Timer::Grace(no));
         self.drop_stream(no);
@@ -451,6 +454,7 @@ impl Bridge {
     pub(super) fn is_used(&self, no: u64) -> bool {
         self.sessions.uses(no)
             || self.whole_entries.streams().any(|stream| stream == no)
+            || self.cards.streams().any(|stream| stream == no)
             || !self.connecting.looking_for_children_of(no).is_empty()
     }
 
@@ -459,6 +463,7 @@ impl Bridge {
             self.reopen(ex);
         }
         self.restart_whole_entries(stream);
+        self.restart_cards(stream);
     }
 
     fn reopen_session(&mut self, no: u64) {

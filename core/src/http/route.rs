@@ -32,6 +32,8 @@ pub enum Call {
     Drift,
     /// `GET /panes`: the listing.
     Panes,
+    /// `GET /agent-state`: the card of this pane.
+    Card(PaneId),
     /// `GET` or WebSocket `/agent-transcript`.
     Transcript(TranscriptCall),
     /// `GET /agent-transcript/entry`: one whole entry.
@@ -99,6 +101,10 @@ pub fn route(request: &Request<'_>, config: &Config) -> Result<Routed, Refusal> 
         Endpoint::Info => Call::Info,
         Endpoint::Panes => Call::Panes,
         Endpoint::Drift => Call::Drift,
+        Endpoint::Card => match target.filled("pane") {
+            Some(pane) => Call::Card(PaneId(pane)),
+            None => return Err(Refusal::new(400, "want ?pane=<pane_id>", &manner)),
+        },
         Endpoint::Transcript => {
             let Some(pane) = target.filled("pane") else {
                 return Err(Refusal::new(400, "want ?pane=<pane_id>", &manner));
@@ -124,7 +130,7 @@ pub fn route(request: &Request<'_>, config: &Config) -> Result<Routed, Refusal> 
 }
 
 const NO_SUCH_ENDPOINT: &str = "no such endpoint: there are GET /healthz, GET /info, GET /panes, GET /drift, \
-    GET /agent-transcript/entry?pane=<pane_id>&seq=<n> and WebSocket /agent-transcript?pane=<pane_id>";
+    GET /agent-state?pane=<pane_id>, GET /agent-transcript/entry?pane=<pane_id>&seq=<n> and WebSocket /agent-transcript?pane=<pane_id>";
 
 #[derive(Clone, Copy, PartialEq)]
 enum Endpoint {
@@ -132,6 +138,7 @@ enum Endpoint {
     Info,
     Panes,
     Drift,
+    Card,
     Transcript,
     Entry,
 }
@@ -143,6 +150,7 @@ impl Endpoint {
             "/info" => Some(Self::Info),
             "/panes" => Some(Self::Panes),
             "/drift" => Some(Self::Drift),
+            "/agent-state" => Some(Self::Card),
             "/agent-transcript" => Some(Self::Transcript),
             "/agent-transcript/entry" => Some(Self::Entry),
             _ => None,

@@ -1,10 +1,13 @@
 //! The mobile contract: the frames and rules of that contract only.
 
+pub mod card;
 pub mod client;
 pub mod control;
 pub mod features;
 pub mod frames;
 mod liveness;
+mod plain;
+pub mod recent;
 pub mod resume;
 pub mod roster;
 

@@ -95,7 +95,7 @@ impl Census {
             match reply {
                 Ok(Reply::Agents(agents)) => self.agents = agents,
                 Err(HerdrError::Failed(text)) => self.found.notes.push(text),
-                Ok(Reply::Agent(_)) | Err(HerdrError::NoSuchAgent | HerdrError::Absent) => {}
+                Ok(Reply::Agent(_) | Reply::Screen(_)) | Err(HerdrError::NoSuchAgent | HerdrError::Absent) => {}
             }
             self.step = self.sessions.take().map_or(Step::Done, Step::Sessions);
         }

@@ -36,6 +36,19 @@ pub enum Question {
     Agent(PaneId),
     /// The agents of all panes.
     Agents,
+    /// What the terminal of one pane shows.
+    Screen(PaneId, ScreenSource),
+}
+
+/// What is read of a terminal. herdr's own default is none of them: it types into the agent to scroll it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScreenSource {
+    /// The live bottom of the screen, wherever a person has scrolled to.
+    Detection,
+    /// The screen as a person sees it.
+    Visible,
+    /// The same with its colours.
+    Coloured,
 }
 
 /// What herdr said.
@@ -45,6 +58,8 @@ pub enum Reply {
     Agent(Box<PaneAgent>),
     /// To [`Question::Agents`], in herdr's order.
     Agents(Vec<PaneAgent>),
+    /// To [`Question::Screen`]: plain text, or text with ANSI colours.
+    Screen(String),
 }
 
 /// Why there is no reply.
@@ -222,7 +237,7 @@ impl Question {
     /// Whether this could be the name of anything. What could not be must not reach a command line: there a leading `-`
     /// is an option, and a NUL cannot be passed at all.
     fn is_askable(&self) -> bool {
-        let Self::Agent(pane) = self else { return true };
+        let (Self::Agent(pane) | Self::Screen(pane, _)) = self else { return true };
         let name = pane.as_str();
         !name.is_empty()
             && name.len() <= limits::MAX_PANE_ID_BYTES
@@ -234,6 +249,11 @@ impl Question {
         match self {
             Self::Agent(pane) => vec!["agent".into(), "get".into(), pane.0.clone()],
             Self::Agents => vec!["agent".into(), "list".into()],
+            Self::Screen(pane, source) => {
+                let (source, format) = source.words();
+                let words = ["agent", "read", pane.as_str(), "--source", source, "--format", format];
+                words.map(String::from).into()
+            }
         }
     }
 
@@ -243,10 +263,28 @@ impl Question {
                 json!({"id": "panewire", "method": "agent.get", "params": {"target": pane.as_str()}})
             }
             Self::Agents => json!({"id": "panewire", "method": "agent.list", "params": {}}),
+            Self::Screen(pane, source) => {
+                let (source, format) = source.words();
+                let params = json!({
+                    "target": pane.as_str(), "source": source, "format": format, "strip_ansi": format == "text",
+                });
+                json!({"id": "panewire", "method": "agent.read", "params": params})
+            }
         };
         let mut line = request.to_string();
         line.push('\n');
         line.into()
+    }
+}
+
+impl ScreenSource {
+    /// herdr's words for the source and the format.
+    const fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Detection => ("detection", "text"),
+            Self::Visible => ("visible", "text"),
+            Self::Coloured => ("visible", "ansi"),
+        }
     }
 }
 

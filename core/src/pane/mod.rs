@@ -3,13 +3,15 @@
 pub mod census;
 pub mod demo;
 pub mod herdr;
+pub mod inspect;
 pub mod name;
 pub mod probe;
 pub mod resolve;
 
 pub use census::{Census, Found, Listed};
 pub use demo::Demo;
-pub use herdr::{HerdrAsk, HerdrError, PaneAgent, Question, Reply, SessionKind, SessionRef};
+pub use herdr::{HerdrAsk, HerdrError, PaneAgent, Question, Reply, ScreenSource, SessionKind, SessionRef};
+pub use inspect::{Inspect, Inspection};
 pub use name::PaneName;
 pub use resolve::{Recheck, Resolve, ResolveError, Resolved, Verdict};
 

@@ -166,7 +166,7 @@ impl Resolve {
     fn handle_agent(&mut self, now: Now, reply: Result<Reply, HerdrError>) {
         let agent = match reply {
             Ok(Reply::Agent(agent)) => *agent,
-            Ok(Reply::Agents(_)) => return self.finish(Err(ResolveError::no_such_agent())),
+            Ok(Reply::Agents(_) | Reply::Screen(_)) => return self.finish(Err(ResolveError::no_such_agent())),
             Err(error) => return self.finish(Err(error.into())),
         };
         let Some(kind) = AgentKind::from_label(&agent.kind_label) else {
@@ -186,7 +186,7 @@ impl Resolve {
     fn handle_siblings(&mut self, reply: Result<Reply, HerdrError>) {
         let agents = match reply {
             Ok(Reply::Agents(agents)) => agents,
-            Ok(Reply::Agent(_)) => return self.finish(Err(ResolveError::no_such_agent())),
+            Ok(Reply::Agent(_) | Reply::Screen(_)) => return self.finish(Err(ResolveError::no_such_agent())),
             Err(error) => return self.finish(Err(error.into())),
         };
         let Some(agent) = self.agent.take() else { return self.finish(Err(ResolveError::no_such_agent())) };

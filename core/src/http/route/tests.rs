@@ -27,12 +27,23 @@ fn health_needs_no_token() {
 
 #[test]
 fn everything_else_does() {
-    for target in ["/info", "/panes", "/drift", "/agent-transcript", "/agent-transcript/entry"] {
+    for target in ["/info", "/panes", "/drift", "/agent-state", "/agent-transcript", "/agent-transcript/entry"] {
         assert_eq!(refusal("GET", target, &[HOST]), (401, "unauthorized".to_string()), "{target}");
     }
     assert_eq!(call("GET", "/info", &[HOST, BEARER]), Ok(Call::Info));
     assert_eq!(call("GET", "/drift", &[HOST, BEARER]), Ok(Call::Drift));
     assert_eq!(call("GET", &["/panes?token=", TOKEN].concat(), &[HOST]), Ok(Call::Panes));
+}
+
+#[test]
+fn a_card_is_of_one_pane() {
+    let wanted = Call::Card(PaneId::from("w1:p1"));
+    assert_eq!(call("GET", "/agent-state?pane=w1:p1&recent=1", &[HOST, BEARER]), Ok(wanted));
+    for query in ["", "?pane=", "?recent=1"] {
+        let target = ["/agent-state", query].concat();
+        assert_eq!(refusal("GET", &target, &[HOST, BEARER]), (400, "want ?pane=<pane_id>".to_string()), "{query}");
+    }
+    assert_eq!(refusal("POST", "/agent-state?pane=w1:p1", &[HOST, BEARER]), (405, "use GET".to_string()));
 }
 
 #[test]
@@ -97,7 +108,7 @@ fn an_unknown_path_is_told_which_there_are() {
     assert_eq!(status, 404);
     assert_eq!(
         body,
-        "no such endpoint: there are GET /healthz, GET /info, GET /panes, GET /drift, \
+        "no such endpoint: there are GET /healthz, GET /info, GET /panes, GET /drift, GET /agent-state?pane=<pane_id>, \
          GET /agent-transcript/entry?pane=<pane_id>&seq=<n> and WebSocket /agent-transcript?pane=<pane_id>"
     );
 }

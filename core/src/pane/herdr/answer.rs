@@ -48,6 +48,9 @@ pub(super) fn of_cli(question: &Question, exit: Option<i32>, stdout: &[u8], stde
     if let Some(error) = answer.as_ref().and_then(error_of) {
         return if error.is_no_such_agent() { Verdict::NoSuchAgent } else { Verdict::Failed(error.text()) };
     }
+    if exit == Some(0) && matches!(question, Question::Screen(..)) {
+        return Verdict::Reply(Reply::Screen(String::from_utf8_lossy(stdout).into_owned()));
+    }
     if exit == Some(0) {
         return answer
             .and_then(|answer| reply_to(question, &answer))
@@ -115,6 +118,7 @@ fn reply_to(question: &Question, answer: &Value) -> Option<Reply> {
             let agents = result.get("agents")?.as_array()?;
             Some(Reply::Agents(agents.iter().filter_map(|agent| PaneAgent::from_value(agent, None)).collect()))
         }
+        Question::Screen(..) => result.get("read")?.get("text")?.as_str().map(|text| Reply::Screen(text.to_string())),
     }
 }
 
