@@ -115,18 +115,15 @@ impl<'t> Numbered<'t> {
         let (marked, text) = unmarked(row.trimmed());
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
         let number: u32 = text.get(..digits).filter(|_| digits <= 2)?.parse().ok()?;
-        let label = text.get(digits..)?.strip_prefix('.')?.strip_prefix(' ')?.trim();
-        if label.is_empty() || number == 0 {
-            return None;
-        }
-        let (checked, label) = ticked(label);
-        Some(Self { number, marked, checked, label })
+        let (checked, label) = ticked(text.get(digits..)?.strip_prefix('.')?.strip_prefix(' ')?.trim());
+        let label = frame::words(label);
+        (number > 0 && !label.is_empty()).then_some(Self { number, marked, checked, label })
     }
 
     fn choice(&self) -> Choice {
         Choice {
             index: self.number,
-            label: frame::words(self.label).into(),
+            label: self.label.into(),
             selected: self.marked,
             checked: self.checked,
             ..Choice::default()
@@ -138,7 +135,10 @@ impl<'t> Numbered<'t> {
 pub(super) fn marked(rows: &[Row]) -> Option<List> {
     let at = rows.iter().rposition(|row| marked_label(row).is_some())?;
     let column = rows.get(at).map(label_column)?;
-    let belongs = |row: &Row| !row.is_blank() && !frame::is_rule(row) && !frame::is_keys(row) && row.indent() >= column;
+    let belongs = |row: &Row| {
+        let is_frame = frame::words(ticked(row.trimmed()).1).is_empty() || frame::is_rule(row) || frame::is_keys(row);
+        !is_frame && row.indent() >= column
+    };
     let above = rows.get(..at)?.iter().rev().take_while(|row| belongs(row)).count();
     let below = rows.get(at.saturating_add(1)..)?.iter().take_while(|row| belongs(row)).count();
     let first = at.saturating_sub(above);
@@ -171,7 +171,7 @@ pub(super) fn marked(rows: &[Row]) -> Option<List> {
 
 fn marked_label(row: &Row) -> Option<&str> {
     let (marked, label) = unmarked(row.trimmed());
-    (marked && !label.is_empty()).then_some(label)
+    (marked && !frame::words(ticked(label).1).is_empty()).then_some(label)
 }
 
 fn label_column(row: &Row) -> usize {
