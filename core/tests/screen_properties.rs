@@ -1,4 +1,5 @@
 //! What must hold for any screen whatever: nothing breaks, everything keeps its bound, and the same screen is read alike.
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test that reads files")]
 
 use std::fs;
 use std::path::PathBuf;

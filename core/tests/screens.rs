@@ -1,6 +1,7 @@
 //! Every screen that was collected of the agents, when they are at hand: `PANEWIRE_SHARED=<directory> cargo test`.
 //!
 //! What each of them asks was written down by reading it, not by running the parser.
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, clippy::panic, reason = "a test that reads files")]
 
 use std::fs;
 use std::path::PathBuf;

@@ -86,12 +86,14 @@ impl Dialog {
         digest.finalize().iter().take(8).fold(String::new(), |name, byte| name + &format!("{byte:02x}"))
     }
 
-    /// Keeps every text within its bound.
+    /// Keeps every text within its bound, and one choice marked at most: of two it is not known which Enter takes.
     pub(super) fn bound(&mut self) {
+        let is_clear = self.options.iter().filter(|choice| choice.selected).count() <= 1;
         self.question = first_chars(&self.question, QUESTION_CHARS);
         self.detail = first_chars(&self.detail, DETAIL_CHARS);
         self.options.truncate(MAX_OPTIONS);
         for choice in &mut self.options {
+            choice.selected &= is_clear;
             choice.label = first_chars(&choice.label, OPTION_CHARS);
             choice.description = choice.description.take().map(|text| first_chars(&text, OPTION_CHARS));
         }
@@ -124,6 +126,17 @@ mod tests {
             change(&mut other);
             assert_ne!(other.fingerprint(), print);
         }
+    }
+
+    #[test]
+    fn of_two_marked_choices_none_is() {
+        let mut dialog = dialog();
+        dialog.options[0].selected = true;
+        dialog.bound();
+        assert!(dialog.options[0].selected);
+        dialog.options.push(dialog.options[0].clone());
+        dialog.bound();
+        assert!(dialog.options.iter().all(|choice| !choice.selected));
     }
 
     #[test]
