@@ -35,8 +35,9 @@ fn card(world: &mut World, pane: &str) -> Value {
 fn shows(scene: &mut Scene, kind: &str, status: &str, screen: &str) {
     if let Some(pane) = scene.world.herdr.pane(PANE) {
         pane.agent = Some(kind.into());
-        (pane.agent_status, pane.screen) = (status.into(), screen.into());
+        pane.agent_status = status.into();
     }
+    scene.world.herdr.desk.screens.insert(PANE.into(), screen.into());
 }
 
 fn permission(command: &str) -> String {

@@ -347,6 +347,38 @@ fn every_screen_is_read_as_a_person_reads_it() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// The screens as a real herdr gave them, plain and with colours.
+#[test]
+fn through_herdr_they_are_the_same() {
+    let Some(directory) = directory() else { return };
+    let captures = directory.parent().unwrap().join("captures/screens-through-herdr");
+    for screen in SCREENS {
+        for name in ["read-visible.json", "read-visible-ansi.json"] {
+            let answer = fs::read_to_string(captures.join(screen.file).join(name)).unwrap();
+            let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+            let text = answer["result"]["read"]["text"].as_str().unwrap();
+            let found = read(kind_of(screen.file), text);
+            let asked = found.dialog.map(|dialog| (dialog.question, dialog.options.len()));
+            let expected = screen.asks.as_ref().map(|asks| (asks.question.to_owned(), asks.options.len()));
+            assert_eq!(asked, expected, "{} {name}", screen.file);
+        }
+    }
+}
+
+/// A question form that the terminal broke at its 47th column, inside words.
+#[test]
+fn a_form_in_a_narrow_pane_is_put_together() {
+    let Some(directory) = directory() else { return };
+    let path = directory.parent().unwrap().join("captures/narrow/agent-read-visible/stdout");
+    let dialog = read(Some(ScreenKind::Claude), &fs::read_to_string(path).unwrap()).dialog.unwrap();
+    assert_eq!(dialog.question, "Which storage backend should the cache use?");
+    let labels: Vec<&str> = dialog.options.iter().map(|choice| choice.label.as_str()).collect();
+    assert_eq!(labels, ["SQLite", "Redis", "Type something.", "Chat about this"]);
+    let about = "File-based database, good for single-instance deployments with local persistence";
+    assert_eq!(dialog.options[0].description.as_deref(), Some(about));
+    assert!(dialog.options[0].selected);
+}
+
 #[test]
 fn no_screen_is_left_out() {
     let Some(directory) = directory() else { return };

@@ -186,7 +186,7 @@ fn find<'a>(desk: &'a Desk, method: &str, asked: &Asked<'a>) -> Result<Found<'a>
         ("agent.get" | "agent.read", None) => Err(invalid("missing field `target`")),
         ("agent.read", Some(target)) => {
             let pane = agents().find(|pane| pane.pane_id == target).ok_or_else(|| not_found(target))?;
-            Ok(Found::PaneRead { read: read(pane, asked)? })
+            Ok(Found::PaneRead { read: read(desk, pane, asked)? })
         }
         ("agent.get", Some(target)) => agents()
             .find(|pane| pane.pane_id == target)
@@ -197,14 +197,15 @@ fn find<'a>(desk: &'a Desk, method: &str, asked: &Asked<'a>) -> Result<Found<'a>
 }
 
 /// A screen is kept with its colours; only `visible` has them.
-fn read<'a>(pane: &'a Pane, asked: &Asked<'a>) -> Result<Read<'a>, Failing> {
+fn read<'a>(desk: &Desk, pane: &'a Pane, asked: &Asked<'a>) -> Result<Read<'a>, Failing> {
     let source = asked.source.ok_or_else(|| invalid("missing field `source`"))?;
     if !["visible", "recent", "recent_unwrapped", "detection"].contains(&source) {
         return Err(invalid(&format!("unknown variant `{source}`, expected one of `visible`, `recent`")));
     }
     let format = asked.format.unwrap_or("text");
     let coloured = format == "ansi" && source != "detection";
-    let text = if coloured { pane.screen.replace('\n', "\r\n") } else { plain(&pane.screen) };
+    let screen = desk.screens.get(&pane.pane_id).map(String::as_str).unwrap_or_default();
+    let text = if coloured { screen.replace('\n', "\r\n") } else { plain(screen) };
     let Pane { pane_id, workspace_id, tab_id, .. } = pane;
     Ok(Read { pane_id, workspace_id, tab_id, source, format, text, revision: 0, truncated: false })
 }
@@ -330,8 +331,8 @@ mod tests {
 
     #[test]
     fn a_screen_has_colours_only_where_a_person_looks() {
-        let pane = Pane::claude("w1:p1", "/srv/x").showing("idle", "\u{1b}[1;44mTea\u{1b}[0m\nis up\n");
-        let desk = Desk { panes: vec![pane], ..Desk::default() };
+        let screens = [("w1:p1".into(), "\u{1b}[1;44mTea\u{1b}[0m\nis up\n".into())].into();
+        let desk = Desk { panes: vec![Pane::claude("w1:p1", "/srv/x")], screens, ..Desk::default() };
         let ask = |source: &str, format: &str| {
             let line = format!(
                 r#"{{"id":"q","method":"agent.read","params":{{"target":"w1:p1","source":"{source}","format":"{format}"}}}}"#
@@ -365,7 +366,7 @@ mod tests {
     #[test]
     fn a_failing_and_a_broken_herdr_differ() {
         let error = Failing { code: "protocol_mismatch".into(), message: "client protocol 20 is older".into() };
-        let failing = Desk { socket: Mode::Failing(error.clone()), cli: Mode::Failing(error), panes: Vec::new() };
+        let failing = Desk { socket: Mode::Failing(error.clone()), cli: Mode::Failing(error), ..Desk::default() };
         let line = to_line(&failing, r#"{"id":"q","method":"ping","params":{}}"#).unwrap();
         let expected = r#"{"id":"q","error":{"code":"protocol_mismatch","message":"client protocol 20 is older"}}"#;
         assert_eq!(line, expected);

@@ -8,6 +8,8 @@ pub mod pane;
 pub use answer::{Failing, Spoken};
 pub use pane::{Pane, Session};
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// Everything that a herdr server knows, and how it behaves.
@@ -20,6 +22,8 @@ pub struct Desk {
     pub cli: Mode,
     /// Its panes, those without an agent included.
     pub panes: Vec<Pane>,
+    /// What their terminals show, with colours, by `pane_id`. A pane that is not here shows nothing.
+    pub screens: BTreeMap<String, String>,
 }
 
 /// How one of the two ways to herdr behaves.

@@ -42,9 +42,6 @@ pub struct Pane {
     pub foreground_cwd: Option<String>,
     /// Counts changes of title and metadata.
     pub revision: u64,
-    /// What its terminal shows; `agent get` does not tell.
-    #[serde(default, skip_serializing)]
-    pub screen: String,
 }
 
 /// The session that an agent's integration reported.
@@ -84,7 +81,6 @@ impl Pane {
             cwd: Some(cwd.into()),
             foreground_cwd: Some(cwd.into()),
             revision: 2,
-            screen: String::new(),
         }
     }
 
@@ -101,13 +97,6 @@ impl Pane {
         if let Some(session) = &mut self.agent_session {
             session.kind = "path".into();
         }
-        self
-    }
-
-    /// The same pane with this status, showing this.
-    #[must_use]
-    pub fn showing(mut self, status: &str, screen: &str) -> Self {
-        (self.agent_status, self.screen) = (status.into(), screen.into());
         self
     }
 

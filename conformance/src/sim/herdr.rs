@@ -1,6 +1,7 @@
 //! herdr in virtual time.
 
 use core::time::Duration;
+use std::collections::BTreeMap;
 
 use panewire_core::io::{FailureKind, Op};
 
@@ -27,7 +28,7 @@ impl Herdr {
     /// A herdr without panes that answers on both ways at once.
     #[must_use]
     pub const fn new() -> Self {
-        let desk = Desk { socket: Mode::Normal, cli: Mode::Normal, panes: Vec::new() };
+        let desk = Desk { socket: Mode::Normal, cli: Mode::Normal, panes: Vec::new(), screens: BTreeMap::new() };
         let (socket_latency, cli_latency) = (Duration::ZERO, Duration::ZERO);
         Self { desk, socket_latency, cli_latency, installed: true, questions: Vec::new() }
     }
