@@ -43,6 +43,7 @@ mod hints;
 mod long_lines;
 mod ops;
 mod rosters;
+mod rotation;
 mod sessions;
 mod store;
 mod streams;
