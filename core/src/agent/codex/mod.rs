@@ -8,7 +8,7 @@
 //!
 //! Codex writes most texts twice: as an item of the model's conversation and as an event of its own, in either order, since
 //! lately also as a completed item. And a fork begins with everything that its parent said. So this reader remembers: see
-//! [`memory`].
+//! `memory`.
 
 pub mod layout;
 
