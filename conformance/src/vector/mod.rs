@@ -15,7 +15,7 @@
 //! * [`sentence`] has a name for every sentence of the contract.
 //! * [`catalog`] has every vector of the kit, [`coverage`] which sentences they prove.
 //! * [`side_by_side`] plays many at once, and [`report`] tells what came of them.
-//! * [`play`] plays a vector on a [`stage`]; [`simulated`] is the stage around the bare core, [`real`] the one around a server.
+//! * [`play`](mod@play) plays a vector on a [`stage`]; [`simulated`] is the stage around the bare core, [`real`] the one around a server.
 //!
 //! A vector waits for what must come and tolerates what it does not know: members that no pattern names, and frames of a type
 //! that is neither one of the stream's own nor named by the step.
