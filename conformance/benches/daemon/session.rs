@@ -1,7 +1,7 @@
 //! A session of our own invention, of any size: what a working agent writes, with rare lines of megabytes.
 
 use std::fs::{self, File};
-use std::io::{BufWriter, Write as _};
+use std::io::{BufRead as _, BufReader, BufWriter, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use panewire_conformance::sim::Transcript;
@@ -18,10 +18,16 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// A copy of a session that lies somewhere. The benchmark goes on writing it.
-    pub(crate) fn copy(home: &Home, name: &str, from: &Path) -> Self {
+    /// A copy of a session that lies somewhere, or of the lines in its last bytes. The benchmark goes on writing it.
+    pub(crate) fn copy(home: &Home, name: &str, from: &Path, last: u64) -> Self {
         let session = Self::place(home, name);
-        fs::copy(from, &session.path).expect("the session can be copied");
+        let mut file = BufReader::new(File::open(from).expect("the session can be opened"));
+        let skipped = file.get_ref().metadata().unwrap().len().saturating_sub(last);
+        file.seek(SeekFrom::Start(skipped)).unwrap();
+        if skipped > 0 {
+            file.skip_until(b'\n').unwrap();
+        }
+        std::io::copy(&mut file, &mut File::create(&session.path).unwrap()).expect("the session can be copied");
         session
     }
 
