@@ -65,6 +65,13 @@ pub const PAGE_READ_BYTES: usize = 64 * 1024;
 /// page, clients read them like one.
 pub const LIVE_LINE_BYTES: usize = 64 * 1024;
 
+/// Room for a line in pieces that is kept for the next one, so that a session of many long lines is not counted in fresh
+/// memory again and again.
+pub const KEPT_CARRY_BYTES: usize = 2 * 1024 * 1024;
+
+/// The same between two looks at a file.
+pub const IDLE_CARRY_BYTES: usize = 64 * 1024;
+
 /// Bytes already read that are read again and compared, to see that a file was rewritten.
 pub const OVERLAP_BYTES: usize = 4 * 1024;
 

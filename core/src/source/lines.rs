@@ -6,6 +6,7 @@ use core::ops::ControlFlow;
 use memchr::memchr;
 
 use crate::agent::Line;
+use crate::limits::{IDLE_CARRY_BYTES, KEPT_CARRY_BYTES};
 
 /// Splits a growing file into physical lines.
 ///
@@ -118,15 +119,19 @@ impl LineSplitter {
         }
     }
 
-    /// Empties the carry, and gives memory back after a long line.
+    /// Gives back memory that a long line needed, unless one is on its way: nothing more comes for a while.
+    pub fn rest(&mut self) {
+        if self.carry.len() <= IDLE_CARRY_BYTES {
+            self.carry.shrink_to(IDLE_CARRY_BYTES);
+        }
+    }
+
+    /// Empties the carry, and gives memory back after a line that is much longer than others.
     fn release(&mut self) {
         self.carry.clear();
         self.carry.shrink_to(KEPT_CARRY_BYTES);
     }
 }
-
-/// A carry larger than this is given back after its line.
-const KEPT_CARRY_BYTES: usize = 64 * 1024;
 
 fn without_return(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)

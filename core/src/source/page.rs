@@ -113,6 +113,7 @@ impl PageRead {
             let flow = wanted.give(reader, &line, state, *entries_before, entries, each);
             stopped = ControlFlow::Break((line.offset, flow));
         }
+        self.lines.rest();
         self.done = self.wanted.next > self.wanted.last;
         match stopped {
             ControlFlow::Break((offset, Given::Some)) if !self.done => {

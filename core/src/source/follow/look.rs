@@ -164,6 +164,7 @@ impl Follower {
             self.served = true;
             self.events.push_back(Event::Ready);
         }
+        self.lines.rest();
         self.looked = self.begun;
         self.events.push_back(Event::Looked { news: core::mem::take(&mut self.news) });
         if core::mem::take(&mut self.look_again) {
