@@ -3,7 +3,8 @@
 //! A runtime is thin: it owns sockets, timers and threads. Everything that two of them would write twice lives here and
 //! blocks at most as long as its caller allowed: the [`Driver`] that owns the core, the performers of
 //! [`Op`](panewire_core::io::Op)s ([`performer`]), what happens on a connection ([`http`], [`connection`], [`websocket`]),
-//! the command line ([`arguments`]), the token, the lock and the surroundings of the process. It knows no rule of the
+//! the command line and what it prints ([`arguments`], [`render`]), the token, the lock and the surroundings of the process.
+//! It knows no rule of the
 //! protocol: those are in [`panewire_core`].
 //!
 //! What a runtime does with it is in `docs/writing-a-runtime.md`.
@@ -34,6 +35,7 @@ pub mod performer;
 pub mod pool;
 pub mod problem;
 pub mod process;
+pub mod render;
 pub mod signal;
 pub mod startup;
 pub mod surroundings;

@@ -2,7 +2,6 @@
 #![forbid(unsafe_code)]
 
 mod commands;
-mod render;
 mod serve;
 
 use std::process::ExitCode;

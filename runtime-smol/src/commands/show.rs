@@ -19,7 +19,7 @@ use panewire_host::problem::quiet;
 use panewire_host::surroundings::Surroundings;
 use panewire_host::{Problem, blocking};
 
-use crate::render::{Renderer, View};
+use panewire_host::render::{Renderer, View};
 
 /// Prints the conversation of a file or of a session.
 pub(crate) fn run(json: bool, what: &str, places: &Places) -> Result<(), Problem> {

@@ -11,7 +11,7 @@ use tungstenite::protocol::CloseFrame;
 use tungstenite::protocol::frame::coding::CloseCode;
 
 use super::connection::{self, cause};
-use crate::render::{Renderer, View};
+use panewire_host::render::{Renderer, View};
 
 /// Follows a pane until somebody closes.
 pub(crate) fn run(url: Option<&str>, pane: &str, places: &Places) -> Result<(), Problem> {

@@ -4,14 +4,14 @@ use std::borrow::Cow;
 use std::env;
 use std::io::{self, IsTerminal as _, Write};
 
+use crate::listing::one_line;
 use panewire_core::entry::{Body, Entry, Role, ToolCall, ToolResult};
 use panewire_core::ids::Seq;
-use panewire_host::listing::one_line;
 use serde::Deserialize;
 
 /// An entry as it is shown: borrowed from one of ours, or read from a frame.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(crate) struct View<'a> {
+pub struct View<'a> {
     seq: u64,
     #[serde(borrow, default)]
     ts: Option<Cow<'a, str>>,
@@ -59,7 +59,8 @@ struct ResultView<'a> {
 }
 
 impl<'a> View<'a> {
-    pub(crate) fn of(seq: Seq, entry: &'a Entry) -> Self {
+    /// The view of an entry of ours.
+    pub fn of(seq: Seq, entry: &'a Entry) -> Self {
         let (kind, text, tool, result) = match &entry.body {
             Body::Message(text) => ("message", Some(text), None, None),
             Body::Thinking(text) => ("thinking", Some(text), None, None),
@@ -118,20 +119,20 @@ fn borrowed(text: Option<&str>) -> Option<Cow<'_, str>> {
 
 /// Writes entries, in colour or not.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Renderer {
+pub struct Renderer {
     colour: bool,
 }
 
 impl Renderer {
     /// In colour on a terminal that has some, unless its owner wants none.
-    pub(crate) fn for_stdout() -> Self {
+    pub fn for_stdout() -> Self {
         let wanted = env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         let able = env::var_os("TERM").is_some_and(|term| term != "dumb");
         Self { colour: wanted && able && io::stdout().is_terminal() }
     }
 
     /// Writes an entry and an empty line.
-    pub(crate) fn entry(self, out: &mut impl Write, view: &View<'_>) -> io::Result<()> {
+    pub fn entry(self, out: &mut impl Write, view: &View<'_>) -> io::Result<()> {
         let (style, label) = match (&*view.role, &*view.kind) {
             (_, "tool_call") => (Style::Call, "call"),
             (_, "tool_result") => (Style::Call, "result"),
@@ -179,7 +180,7 @@ impl Renderer {
     }
 
     /// Writes a line about the conversation and not of it.
-    pub(crate) fn note(self, out: &mut impl Write, text: &str) -> io::Result<()> {
+    pub fn note(self, out: &mut impl Write, text: &str) -> io::Result<()> {
         self.styled(out, Style::Dim, &format!("-- {}", one_line(text)))?;
         out.write_all(b"\n\n")
     }
