@@ -230,3 +230,14 @@ fn the_beginning_of_a_file_says_where_and_what_it_is() {
         Recorded { cwd: Some("/w".into()), conversation: true, first_prompt: Some("See".into()) }
     );
 }
+
+#[test]
+fn what_stands_behind_a_torn_record_in_its_line_is_at_the_beginning_too() {
+    let torn = r#"{"parentUuid":null,"isSidechain":false,"cwd":"/home/u/"#;
+    let behind = r#"{"type":"user","cwd":"/home/u/a","message":{"role":"user","content":"Glued."}}"#;
+    let expected =
+        Recorded { cwd: Some("/home/u/a".to_owned()), conversation: true, first_prompt: Some("Glued.".to_owned()) };
+    assert_eq!(recorded(format!("{torn}{behind}").as_bytes()), expected);
+    assert_eq!(recorded(format!("{torn}{behind}\n").as_bytes()), expected);
+    assert_eq!(recorded(format!("{torn}\n{behind}").as_bytes()), expected);
+}
