@@ -260,3 +260,10 @@ fn the_beginning_of_a_file_says_where_and_about_what() {
     let found = recorded(head.lines().next().unwrap().as_bytes());
     assert_eq!((found.cwd.as_deref(), found.conversation), (Some("/home/u/x"), false));
 }
+
+#[test]
+fn a_torn_beginning_hides_nothing_of_the_record_behind_it() {
+    let behind = r#"{"type":"session","version":3,"id":"s","cwd":"/home/u/x"}"#;
+    let found = recorded(format!(r#"{{"type":"session","cwd":"/home/u/{behind}"#).as_bytes());
+    assert_eq!(found.cwd.as_deref(), Some("/home/u/x"));
+}

@@ -12,6 +12,7 @@ use serde::{Serialize, Serializer};
 
 use crate::entry::caps;
 use crate::limits::{DRIFT_NAME_CHARS, DRIFT_ROWS};
+use crate::source::json::Value;
 
 /// What kind of thing is not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -134,6 +135,14 @@ impl Drift {
             Entry::Vacant(row) if room => drop(row.insert(seen())),
             Entry::Vacant(_) => self.omitted = self.omitted.saturating_add(seen().count),
         }
+    }
+}
+
+/// A name as it is written; what is no text is shown as it stands.
+pub(super) fn name(value: Option<Value<'_>>) -> String {
+    match value {
+        Some(value) => value.text().unwrap_or_else(|| String::from_utf8_lossy(value.raw()).into_owned()),
+        None => "(none)".into(),
     }
 }
 

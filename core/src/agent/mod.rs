@@ -127,6 +127,14 @@ pub struct Recorded {
     pub first_prompt: Option<String>,
 }
 
+impl Recorded {
+    /// Goes on to look until nothing is missing.
+    fn go_on(&self) -> ControlFlow<()> {
+        let complete = self.cwd.is_some() && self.conversation && self.first_prompt.is_some();
+        if complete { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
 /// The kinds of agent that have a reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]

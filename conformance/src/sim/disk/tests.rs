@@ -101,15 +101,15 @@ fn a_listing_is_bounded_and_follows_links() {
 fn containment_is_about_the_file_that_was_really_opened() {
     let mut disk = disk();
     disk.append("/home/notes", "private");
-    disk.append("/root/in", "fine");
-    disk.link("/root/out", "/home/notes");
-    disk.link("/alias", "/root");
+    disk.append("/within/in", "fine");
+    disk.link("/within/out", "/home/notes");
+    disk.link("/alias", "/within");
     let under = |path: &str| Op::Open { path: path.into(), under: Some("/alias".into()) };
-    assert!(matches!(reply(&mut disk, &under("/root/in")), Reply::Opened(..)));
+    assert!(matches!(reply(&mut disk, &under("/within/in")), Reply::Opened(..)));
     assert!(matches!(reply(&mut disk, &under("/alias/in")), Reply::Opened(..)));
-    assert_eq!(reply(&mut disk, &under("/root/out")), Reply::failed(FailureKind::Outside));
+    assert_eq!(reply(&mut disk, &under("/within/out")), Reply::failed(FailureKind::Outside));
     assert_eq!(reply(&mut disk, &under("/home/notes")), Reply::failed(FailureKind::Outside));
-    assert_eq!(reply(&mut disk, &under("/root/none")), Reply::failed(FailureKind::NotFound));
+    assert_eq!(reply(&mut disk, &under("/within/none")), Reply::failed(FailureKind::NotFound));
 }
 
 #[test]

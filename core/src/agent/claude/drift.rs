@@ -1,14 +1,14 @@
 //! What a line holds that stands in no table.
 
 use alloc::borrow::Cow;
-use alloc::string::{String, ToString as _};
+use alloc::string::String;
 
 use super::kinds::{self, AttachmentKind, BlockKind, RecordKind, SystemKind};
 use super::record::{Block, Content, Message, Record};
 use super::walk::{self, Unknown, What};
 use super::{Selection, known};
-use crate::agent::Line;
-use crate::agent::drift::{Drift, Oddity, Place};
+use crate::agent::drift::{Drift, Oddity, Place, name};
+use crate::agent::{Line, skim};
 use crate::source::json::Value;
 
 /// Notes everything that is not known. This looks at every member of every block: it is for lines that are read in full
@@ -18,7 +18,7 @@ pub(super) fn note(line: &Line<'_>, selection: Selection, file: &str, drift: &mu
     if line.over_cap.is_some() {
         return drift.note(Oddity::Damage, "line over the cap", "", at);
     }
-    walk::records(line, &mut |place, found| match found {
+    skim::records(line, &mut |place, found: Result<&Record<'_>, _>| match found {
         Ok(record) => {
             let version = record.raw.get("version").and_then(Value::text).unwrap_or_default();
             let mut notes = Notes { version: &version, at, drift };
@@ -119,14 +119,6 @@ impl Notes<'_> {
 
     fn note(&mut self, what: Oddity, name: &str) {
         self.drift.note(what, name, self.version, self.at);
-    }
-}
-
-/// A name as it is written; what is no text is shown as it stands.
-fn name(value: Option<Value<'_>>) -> String {
-    match value {
-        Some(value) => value.text().unwrap_or_else(|| String::from_utf8_lossy(value.raw()).into_owned()),
-        None => "(none)".to_string(),
     }
 }
 

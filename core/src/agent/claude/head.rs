@@ -6,33 +6,19 @@ use super::record::{Content, Record};
 use super::said::{self, Speech};
 use super::walk::{self, What};
 use super::{Selection, kinds};
-use crate::agent::{Line, Recorded};
+use crate::agent::{Recorded, skim};
 use crate::entry::{Role, caps};
 use crate::limits::SUBTITLE_CHARS;
-use crate::source::json::{Scanner, Token, Value};
+use crate::source::json::Value;
 
 /// Reads the beginning of a transcript. Its last line may be cut: what was read of it before the cut counts.
 #[must_use]
 pub fn recorded(head: &[u8]) -> Recorded {
     let mut found = Found::default();
-    for line in head.split(|&byte| byte == b'\n') {
-        let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
-        let mut record = Record::default();
-        let mut scanner = Scanner::new(line, 0);
-        if !matches!(scanner.step(), Ok(Token::Open(_))) {
-            continue;
-        }
-        // Damage and the cut at the end cost what follows them in the record, no more.
-        if record.skim(&mut scanner).is_err() {
-            // The last thing that a torn record says may be torn too: a whole one in the same line is believed first.
-            found.note_behind(line);
-        }
-        record.raw = Value(line);
-        found.note(&record);
-        if found.is_complete() {
-            break;
-        }
-    }
+    skim::beginning(head, |record: &Record<'_>| {
+        found.note(record);
+        found.recorded.go_on()
+    });
     found.recorded.first_prompt = found.recorded.first_prompt.or(found.command);
     found.recorded
 }
@@ -46,10 +32,6 @@ struct Found {
 }
 
 impl Found {
-    const fn is_complete(&self) -> bool {
-        self.recorded.cwd.is_some() && self.recorded.conversation && self.recorded.first_prompt.is_some()
-    }
-
     fn note(&mut self, record: &Record<'_>) {
         let Self { recorded, command } = self;
         if recorded.cwd.is_none() {
@@ -68,15 +50,6 @@ impl Found {
             };
             let text = said::readable(speech, &text.text().unwrap_or_default());
             *prompt = caps::one_line(text.chars(), SUBTITLE_CHARS);
-        });
-    }
-
-    /// What stands in the same line behind a record that was torn.
-    fn note_behind(&mut self, line: &[u8]) {
-        walk::records(&Line { offset: 0, bytes: line, over_cap: None }, &mut |at, record| {
-            if let (true, Ok(record)) = (at > 0, record) {
-                self.note(record);
-            }
         });
     }
 }

@@ -2,27 +2,13 @@
 
 use alloc::vec::Vec;
 
+use super::kinds::{self, RecordKind};
+use crate::agent::skim::Skim;
 use crate::source::json::{Broken, Nest, Scanner, Token, Value};
-
-/// How a record of Claude Code begins: where the next one is looked for in a torn line.
-pub(super) const STARTS: &[&[u8]] = &[
-    br#"{"parentUuid""#,
-    br#"{"type":"assistant""#,
-    br#"{"type":"user""#,
-    br#"{"type":"system""#,
-    br#"{"type":"attachment""#,
-    br#"{"type":"progress""#,
-    br#"{"type":"summary""#,
-    br#"{"type":"file-history-snapshot""#,
-    br#"{"type":"queue-operation""#,
-    br#"{"type":"last-prompt""#,
-    br#"{"isSidechain""#,
-];
 
 /// The members of a record that decide what it becomes. The last of repeated ones counts.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Record<'a> {
-    /// The whole object; of a damaged one, the bytes up to the end of the line.
     pub(super) raw: Value<'a>,
     pub(super) kind: Option<Value<'a>>,
     pub(super) subtype: Option<Value<'a>>,
@@ -84,9 +70,22 @@ impl Content<'_> {
     }
 }
 
-impl<'a> Record<'a> {
-    /// Reads the open object of `scanner`. What was found before damage stays.
-    pub(super) fn skim(&mut self, scanner: &mut Scanner<'a>) -> Result<(), Broken> {
+impl<'a> Skim<'a> for Record<'a> {
+    const STARTS: &'static [&'static [u8]] = &[
+        br#"{"parentUuid""#,
+        br#"{"type":"assistant""#,
+        br#"{"type":"user""#,
+        br#"{"type":"system""#,
+        br#"{"type":"attachment""#,
+        br#"{"type":"progress""#,
+        br#"{"type":"summary""#,
+        br#"{"type":"file-history-snapshot""#,
+        br#"{"type":"queue-operation""#,
+        br#"{"type":"last-prompt""#,
+        br#"{"isSidechain""#,
+    ];
+
+    fn skim(&mut self, scanner: &mut Scanner<'a>) -> Result<(), Broken> {
         scanner.members(|scanner, key| {
             let value = match key {
                 b"message" => return self.message(scanner),
@@ -111,6 +110,28 @@ impl<'a> Record<'a> {
         })
     }
 
+    fn keep(&mut self, raw: Value<'a>) {
+        self.raw = raw;
+    }
+
+    fn survives(&mut self) -> bool {
+        let message = self.message.as_ref();
+        let whole = message.is_some_and(|message| message.content.as_ref().is_some_and(Content::is_whole));
+        if self.kind.is_none() {
+            // The type of an assistant's record stands behind its message.
+            self.kind = message.and_then(|message| message.role);
+        }
+        match kinds::record(self.kind) {
+            RecordKind::User | RecordKind::Assistant => whole,
+            RecordKind::System => self.content.is_some(),
+            RecordKind::Attachment => self.attachment.is_some(),
+            RecordKind::Bookkeeping => true,
+            RecordKind::Unknown => false,
+        }
+    }
+}
+
+impl<'a> Record<'a> {
     fn message(&mut self, scanner: &mut Scanner<'a>) -> Result<(), Broken> {
         let depth = scanner.depth();
         let opened = scanner.step()?;

@@ -10,7 +10,7 @@ use super::kinds::{self, AttachmentKind, RecordKind, SystemKind};
 use super::record::Record;
 use super::walk::{self, Item};
 use super::{Selection, render};
-use crate::agent::{Caps, Line};
+use crate::agent::{Caps, Line, skim};
 use crate::entry::{Body, Entry, Role, caps};
 use crate::limits::{DRIFT_NAME_CHARS, TABLE_ROWS};
 use crate::source::json::Value;
@@ -47,7 +47,7 @@ impl Table {
                 &render::entry(line.offset, &Item::TooLong(bytes), &Caps::WIRE),
             );
         }
-        walk::records(line, &mut |at, found| match found {
+        skim::records(line, &mut |at, found: Result<&Record<'_>, _>| match found {
             Ok(record) => {
                 let row = self.row(record);
                 row.records = row.records.saturating_add(1);

@@ -2,34 +2,18 @@
 
 use super::Selection;
 use super::kinds::{self, AttachmentKind, BlockKind, RecordKind, SystemKind};
-use super::record::{self, Block, Content, Record, STARTS};
+use super::record::{self, Block, Content, Record};
 use super::said::{self, Speech};
 use crate::agent::Line;
+use crate::agent::skim::{self, Unplaced};
 use crate::entry::Role;
 use crate::source::json::Value;
-use crate::source::records::{self, Piece};
 
-/// One entry to be, with all that is needed to build it.
-#[derive(Debug)]
-pub(super) enum Item<'r, 'a> {
-    /// A line whose bytes were not kept, and how many they were.
-    TooLong(u64),
-    /// Bytes in which no record was found, and their place in the line.
-    Fragment(usize, &'a [u8]),
-    /// A part of a record.
-    Part(Part<'r, 'a>),
-}
+/// One entry to be.
+pub(super) type Item<'r, 'a> = skim::Item<'r, 'a, Record<'a>, What<'a>>;
 
-/// A part of a record that is an entry.
-#[derive(Debug)]
-pub(super) struct Part<'r, 'a> {
-    /// Where the record begins in the line.
-    pub(super) at: usize,
-    pub(super) record: &'r Record<'a>,
-    /// Its place among the blocks of the record.
-    pub(super) block: usize,
-    pub(super) what: What<'a>,
-}
+/// A part of a record that is one.
+pub(super) type Part<'r, 'a> = skim::Part<'r, Record<'a>, What<'a>>;
 
 /// What a part of a record is.
 #[derive(Debug, Clone, Copy)]
@@ -68,41 +52,9 @@ pub(super) enum Unknown<'a> {
     Block(Value<'a>, Option<Value<'a>>),
 }
 
-/// Whether a record holds something that stands in no table and makes no entry.
-pub(super) type Unplaced = bool;
-
 /// Walks over the line in order.
 pub(super) fn walk<'a>(line: &Line<'a>, selection: Selection, each: &mut impl FnMut(Item<'_, 'a>)) -> Unplaced {
-    if let Some(bytes) = line.over_cap {
-        each(Item::TooLong(bytes));
-        return false;
-    }
-    let mut unplaced = false;
-    records(line, &mut |at, found| match found {
-        Ok(record) => unplaced |= parts(at, record, selection, &mut |part| each(Item::Part(part))),
-        Err(bytes) => each(Item::Fragment(at, bytes)),
-    });
-    unplaced
-}
-
-/// Walks over the records of the line, and over the bytes in which none was found.
-pub(super) fn records<'a>(line: &Line<'a>, each: &mut impl FnMut(usize, Result<&Record<'a>, &'a [u8]>)) {
-    records::split(
-        line.bytes,
-        STARTS,
-        |scanner, record: &mut Record<'a>| record.skim(scanner),
-        |at, piece| match piece {
-            Piece::Record(raw, mut record) => {
-                record.raw = Value(raw);
-                each(at, Ok(&record));
-            }
-            Piece::Damaged(raw, mut record) => {
-                record.raw = Value(raw);
-                each(at, if survives(&mut record) { Ok(&record) } else { Err(raw) });
-            }
-            Piece::Fragment(bytes) => each(at, Err(bytes)),
-        },
-    );
+    skim::walk(line, each, |at, record, each| parts(at, record, selection, &mut |part| each(Item::Part(part))))
 }
 
 /// The parts of one record in order.
@@ -132,23 +84,6 @@ pub(super) fn parts<'r, 'a>(
         }
     }
     false
-}
-
-/// Whether what was found in a damaged record before the damage is enough to show it.
-fn survives(record: &mut Record<'_>) -> bool {
-    let message = record.message.as_ref();
-    let whole = message.is_some_and(|message| message.content.as_ref().is_some_and(Content::is_whole));
-    if record.kind.is_none() {
-        // The type of an assistant's record stands behind its message.
-        record.kind = message.and_then(|message| message.role);
-    }
-    match kinds::record(record.kind) {
-        RecordKind::User | RecordKind::Assistant => whole,
-        RecordKind::System => record.content.is_some(),
-        RecordKind::Attachment => record.attachment.is_some(),
-        RecordKind::Bookkeeping => true,
-        RecordKind::Unknown => false,
-    }
 }
 
 fn message<'a>(record: &Record<'a>, role: Role, emit: &mut impl FnMut(usize, What<'a>)) {

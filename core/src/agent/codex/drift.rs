@@ -1,15 +1,13 @@
 //! What a line holds that stands in no table.
 
 use alloc::format;
-use alloc::string::{String, ToString as _};
 
 use super::kinds::{self, CompletedKind, EventKind, ItemKind, RecordKind};
 use super::memory::Memory;
 use super::record::Record;
 use super::walk::{self, Unknown, What};
-use crate::agent::drift::{Drift, Oddity, Place};
+use crate::agent::drift::{Drift, Oddity, Place, name};
 use crate::agent::{Line, skim};
-use crate::source::json::Value;
 
 /// Notes every type of record, item and event that is not known, and what is damaged. Codex says which version wrote a
 /// session in its first record alone, so that no version is told here; tools are anybody's.
@@ -52,12 +50,4 @@ fn record(place: usize, record: &Record<'_>, at: Place<'_>, drift: &mut Drift) {
         What::Unknown(Unknown::Block(block)) => drift.note(Oddity::Block, &name(block.get("type")), "", at),
         _ => {}
     });
-}
-
-/// A name as it is written; what is no text is shown as it stands.
-fn name(value: Option<Value<'_>>) -> String {
-    match value {
-        Some(value) => value.text().unwrap_or_else(|| String::from_utf8_lossy(value.raw()).into_owned()),
-        None => "(none)".to_string(),
-    }
 }

@@ -2,12 +2,11 @@
 
 use alloc::borrow::Cow;
 use alloc::format;
-use alloc::string::{String, ToString as _};
 
 use super::kinds::{self, RecordKind, RoleKind, TOOLS};
 use super::record::Record;
 use super::walk::{self, Unknown, What};
-use crate::agent::drift::{Drift, Oddity, Place};
+use crate::agent::drift::{Drift, Oddity, Place, name};
 use crate::agent::{Line, skim};
 use crate::source::json::Value;
 
@@ -57,12 +56,4 @@ fn record(place: usize, record: &Record<'_>, at: Place<'_>, drift: &mut Drift) {
         }
         _ => {}
     });
-}
-
-/// A name as it is written; what is no text is shown as it stands.
-fn name(value: Option<Value<'_>>) -> String {
-    match value {
-        Some(value) => value.text().unwrap_or_else(|| String::from_utf8_lossy(value.raw()).into_owned()),
-        None => "(none)".to_string(),
-    }
 }

@@ -2,31 +2,16 @@
 
 use super::kinds::{self, BlockKind, RecordKind, RoleKind};
 use super::record::{self, Block, Message, Record};
-use crate::agent::{Line, skim};
+use crate::agent::Line;
+use crate::agent::skim::{self, Unplaced};
 use crate::entry::Role;
 use crate::source::json::Value;
 
-/// One entry to be, with all that is needed to build it.
-#[derive(Debug)]
-pub(super) enum Item<'r, 'a> {
-    /// A line whose bytes were not kept, and how many they were.
-    TooLong(u64),
-    /// Bytes in which no record was found, and their place in the line.
-    Fragment(usize, &'a [u8]),
-    /// A part of a record.
-    Part(Part<'r, 'a>),
-}
+/// One entry to be.
+pub(super) type Item<'r, 'a> = skim::Item<'r, 'a, Record<'a>, What<'a>>;
 
-/// A part of a record that is an entry.
-#[derive(Debug)]
-pub(super) struct Part<'r, 'a> {
-    /// Where the record begins in the line.
-    pub(super) at: usize,
-    pub(super) record: &'r Record<'a>,
-    /// Its place among the blocks of the record.
-    pub(super) block: usize,
-    pub(super) what: What<'a>,
-}
+/// A part of a record that is one.
+pub(super) type Part<'r, 'a> = skim::Part<'r, Record<'a>, What<'a>>;
 
 /// What a part of a record is.
 #[derive(Debug, Clone, Copy)]
@@ -63,21 +48,9 @@ pub(super) enum Unknown<'a> {
     Block(Value<'a>, Option<Value<'a>>),
 }
 
-/// Whether a record holds something that stands in no table and makes no entry.
-pub(super) type Unplaced = bool;
-
 /// Walks over the line in order.
 pub(super) fn walk<'a>(line: &Line<'a>, each: &mut impl FnMut(Item<'_, 'a>)) -> Unplaced {
-    if let Some(bytes) = line.over_cap {
-        each(Item::TooLong(bytes));
-        return false;
-    }
-    let mut unplaced = false;
-    skim::records(line, &mut |at, found: Result<&Record<'a>, _>| match found {
-        Ok(record) => unplaced |= parts(at, record, &mut |part| each(Item::Part(part))),
-        Err(bytes) => each(Item::Fragment(at, bytes)),
-    });
-    unplaced
+    skim::walk(line, each, |at, record, each| parts(at, record, &mut |part| each(Item::Part(part))))
 }
 
 /// The parts of one record in order.

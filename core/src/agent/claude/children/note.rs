@@ -8,11 +8,11 @@ use alloc::string::String;
 use memchr::memmem;
 
 use super::notification::notifications;
-use crate::agent::Line;
 use crate::agent::claude::record::{Block, Content, Record};
 use crate::agent::claude::said::Speech;
 use crate::agent::claude::walk::{self, Item, Part, What};
 use crate::agent::claude::{Selection, kinds};
+use crate::agent::{Line, skim};
 use crate::entry::{Role, caps};
 use crate::limits::CHILD_LABEL_CHARS;
 use crate::roster::{Answer, Call, InsideLine, Told, digest};
@@ -50,7 +50,7 @@ const INSIDE_HEAD_BYTES: usize = 128;
 
 /// Notes all that the line tells.
 pub(in crate::agent::claude) fn note(line: &Line<'_>, selection: Selection, told: &mut Told) {
-    walk::records(line, &mut |at, found| {
+    skim::records(line, &mut |at, found: Result<&Record<'_>, _>| {
         let Ok(record) = found else { return };
         if record.sidechain && selection == Selection::Main {
             return inside(line, record, told);

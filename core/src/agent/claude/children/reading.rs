@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use super::note::prompt;
 use super::through::Through;
 use crate::agent::claude::record::{Content, Record};
+use crate::agent::skim::Skim as _;
 use crate::ids::Handle;
 use crate::io::{Facts, FailureKind, FileKind, Op, Outcome};
 use crate::limits::{CHILD_LONG_TAIL_BYTES, CHILD_META_BYTES, CHILD_TAIL_BYTES, MAX_READ_BYTES, PROBE_BYTES};

@@ -4,9 +4,10 @@ use alloc::string::String;
 use core::ops::ControlFlow;
 
 use super::note::note;
+use crate::agent::claude::record::Record;
 use crate::agent::claude::walk::{self, What};
 use crate::agent::claude::{ClaudeReader, Selection};
-use crate::agent::{Line, Reader as _};
+use crate::agent::{Line, Reader as _, skim};
 use crate::entry::{Role, caps};
 use crate::io::{FileIdentity, FileTime};
 use crate::limits::SUBTITLE_CHARS;
@@ -87,7 +88,7 @@ fn take_line(
     let reader = ClaudeReader { selection: Selection::Child };
     read.entries = read.entries.saturating_add(reader.count(line));
     note(line, Selection::Child, told);
-    walk::records(line, &mut |at, found| {
+    skim::records(line, &mut |at, found: Result<&Record<'_>, _>| {
         let Ok(record) = found else { return };
         if let Some(time) = record.timestamp.and_then(Value::text).and_then(|text| UnixMillis::parse(&text)) {
             *last_ts = Some(time.0);
