@@ -87,20 +87,30 @@ pub fn numbered(diff: &str) -> Vec<Hunk<'_>> {
     in_order(hunks)
 }
 
-/// Without the hunks that nothing could apply: those of no line, and those that begin before the last one ends.
+/// Without the hunks that nothing could apply: those of no line, those that begin before the last one ends, and those right
+/// behind a line that ends the text. What begins right where the last one ends goes on with it.
 fn in_order(hunks: Vec<Hunk<'_>>) -> Vec<Hunk<'_>> {
     let (mut old_end, mut new_end) = (1_u64, 1_u64);
-    let mut fits = |hunk: &Hunk<'_>| {
+    let mut fitting: Vec<Hunk<'_>> = Vec::new();
+    for hunk in hunks {
         let count =
             |other: Side| hunk.lines.iter().fold(0_u64, |sum, line| sum.saturating_add(u64::from(line.side != other)));
-        let is_next = !hunk.lines.is_empty() && hunk.old_start >= old_end && hunk.new_start >= new_end;
-        if is_next {
-            old_end = hunk.old_start.saturating_add(count(Side::New));
-            new_end = hunk.new_start.saturating_add(count(Side::Old));
+        if hunk.lines.is_empty() || hunk.old_start < old_end || hunk.new_start < new_end {
+            continue;
         }
-        is_next
-    };
-    hunks.into_iter().filter(|hunk| fits(hunk)).collect()
+        let ends = (hunk.old_start.saturating_add(count(Side::New)), hunk.new_start.saturating_add(count(Side::Old)));
+        match fitting.last_mut() {
+            Some(last) if (hunk.old_start, hunk.new_start) == (old_end, new_end) => {
+                if last.lines.iter().any(|line| line.unterminated) {
+                    continue;
+                }
+                last.lines.extend(hunk.lines);
+            }
+            _ => fitting.push(hunk),
+        }
+        (old_end, new_end) = ends;
+    }
+    fitting
 }
 
 fn numbered_line(line: &str) -> Option<(Side, u64, &str)> {
@@ -154,6 +164,16 @@ mod tests {
             Some("@@ -1,1 +1,1 @@\n a\n@@ -5,2 +5,1 @@\n b\n-c")
         );
         assert_eq!(rendered(&numbered("prose\n...\n")), None);
+    }
+
+    #[test]
+    fn what_begins_where_the_last_hunk_ends_goes_on_with_it() {
+        assert_eq!(rendered(&numbered(" 1\n\n+2+")).as_deref(), Some("@@ -1,1 +1,2 @@\n \n++"));
+        let adjacent = "@@ -1 +1 @@\n a\n@@ -1,0 +2 @@\n+b\n";
+        assert_eq!(rendered(&hunks(adjacent)).as_deref(), Some("@@ -1,1 +1,2 @@\n a\n+b"));
+        let ended = "@@ -1 +1 @@\n a\n\\ No newline at end of file\n@@ -1,0 +2 @@\n+b\n";
+        let expected = "@@ -1,1 +1,1 @@\n a\n\\ No newline at end of file";
+        assert_eq!(rendered(&hunks(ended)).as_deref(), Some(expected));
     }
 
     /// As an agent writes a numbered diff, with four lines around each change.
