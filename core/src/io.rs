@@ -321,6 +321,24 @@ pub enum Op {
         /// Bytes of the answer at most; a longer one is [`FailureKind::TooLarge`].
         answer_cap: usize,
     },
+    /// Put one HTTP request to another server over a connection of its own, read the whole answer.
+    /// Answer: [`Outcome::Fetched`], whatever its status; redirections are for the core to follow.
+    ///
+    /// A program that was built without TLS answers `https` with [`FailureKind::Unsupported`].
+    Fetch {
+        /// `GET`, `POST`, …
+        method: &'static str,
+        /// `http://127.0.0.1:4096/api/session?limit=1`, without a user or a fragment.
+        url: String,
+        /// Names and values. `host` and `content-length` are the runtime's. May hold secrets: never log them.
+        headers: Vec<(&'static str, String)>,
+        /// The body of the request.
+        body: Bytes,
+        /// Given up after this long, and answered with [`FailureKind::TimedOut`].
+        within: Duration,
+        /// Bytes of the answer's body at most; a longer one is [`FailureKind::TooLarge`].
+        answer_cap: usize,
+    },
 }
 
 /// The answer to an [`Op`].
@@ -363,6 +381,13 @@ pub enum Outcome<'a> {
     },
     /// One line from a socket, without its newline.
     Answer(&'a [u8]),
+    /// An HTTP server answered.
+    Fetched {
+        /// The status of its answer.
+        status: u16,
+        /// The whole body of its answer.
+        body: &'a [u8],
+    },
     /// Done; there is nothing to say.
     Done,
     /// Not done.
@@ -394,6 +419,8 @@ pub enum FailureKind {
     Unreachable,
     /// The answer is longer than its cap.
     TooLarge,
+    /// This program cannot do that at all: it was built without it.
+    Unsupported,
     /// Anything else.
     Other,
 }

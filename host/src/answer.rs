@@ -44,6 +44,13 @@ pub enum Answer {
     },
     /// One line from a socket, without its newline.
     Line(Vec<u8>),
+    /// An HTTP server answered.
+    Fetched {
+        /// Its status.
+        status: u16,
+        /// The whole body.
+        body: Vec<u8>,
+    },
     /// Done; there is nothing to say.
     Done,
     /// Not done.
@@ -62,6 +69,7 @@ impl Answer {
             Self::Watching(watch) => Outcome::Watching(*watch),
             Self::Ran { exit, stdout, stderr } => Outcome::Ran { exit: *exit, stdout, stderr },
             Self::Line(line) => Outcome::Answer(line),
+            Self::Fetched { status, body } => Outcome::Fetched { status: *status, body },
             Self::Done => Outcome::Done,
             Self::Failed(kind, text) => Outcome::Failed(Failure { kind: *kind, text }),
         }

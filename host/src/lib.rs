@@ -19,6 +19,7 @@ pub mod connection;
 pub mod door;
 pub mod driver;
 mod exchange;
+pub mod fetch;
 pub mod files;
 mod greeting;
 pub mod http;

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use panewire_core::io::{FailureKind, Op};
 
 use crate::answer::Answer;
+use crate::fetch::Question;
 use crate::files::Files;
 #[cfg(all(feature = "inotify", target_os = "linux"))]
 use crate::inotify::Directories;
 use crate::limit::Limit;
-use crate::{process, unix};
+use crate::{fetch, process, unix};
 
 /// Performs operations. Clones share the open files, so that any thread can perform any operation.
 #[derive(Debug, Clone, Default)]
@@ -65,7 +66,11 @@ impl Performer {
             Op::Append { path, bytes } => self.files.append(path, bytes),
             Op::Run { argv, within, output_cap } => process::run(argv, *output_cap, *within, limit),
             Op::Call { socket, line, within, answer_cap } => unix::call(socket, line, *answer_cap, *within, limit),
-            _ => Answer::Failed(FailureKind::Other, "this program cannot do that".to_owned()),
+            Op::Fetch { method, url, headers, body, within, answer_cap } => {
+                let (within, answer_cap) = (*within, *answer_cap);
+                fetch::fetch(Question { method, url, headers, body, within, answer_cap }, limit)
+            }
+            _ => Answer::Failed(FailureKind::Unsupported, "this program cannot do that".to_owned()),
         }
     }
 

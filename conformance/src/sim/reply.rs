@@ -28,6 +28,13 @@ pub enum Reply {
     },
     /// [`Outcome::Answer`]
     Answer(Vec<u8>),
+    /// [`Outcome::Fetched`]
+    Fetched {
+        /// Its status.
+        status: u16,
+        /// The whole body.
+        body: Vec<u8>,
+    },
     /// [`Outcome::Done`]
     Done,
     /// [`Outcome::Failed`]
@@ -45,6 +52,7 @@ impl Reply {
             FailureKind::TimedOut => "timed out",
             FailureKind::Unreachable => "Connection refused (os error 111)",
             FailureKind::TooLarge => "answer too large",
+            FailureKind::Unsupported => "this program cannot do that",
             _ => "Input/output error (os error 5)",
         };
         Self::Failed(kind, text.into())
@@ -61,6 +69,7 @@ impl Reply {
             Self::Watching(watch) => Outcome::Watching(*watch),
             Self::Ran { exit, stdout, stderr } => Outcome::Ran { exit: *exit, stdout, stderr },
             Self::Answer(line) => Outcome::Answer(line),
+            Self::Fetched { status, body } => Outcome::Fetched { status: *status, body },
             Self::Done => Outcome::Done,
             Self::Failed(kind, text) => Outcome::Failed(Failure { kind: *kind, text }),
         }

@@ -141,13 +141,11 @@ impl World {
                 Owned::Done
             }
             Op::Call { .. } => self.answers.pop_front().map_or(Owned::Failed(FailureKind::NotFound), Owned::Answer),
-            Op::Run { .. } | Op::Load { .. } | Op::Watch { .. } | Op::Unwatch { .. } => {
-                Owned::Failed(FailureKind::NotFound)
-            }
             Op::Remove { path } => {
                 self.files.remove(&path);
                 Owned::Done
             }
+            _ => Owned::Failed(FailureKind::NotFound),
         }
     }
 
