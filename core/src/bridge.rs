@@ -38,6 +38,7 @@
 mod cards;
 mod counting;
 mod demo;
+mod events;
 mod exchange;
 mod hints;
 mod long_lines;
@@ -55,6 +56,7 @@ use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use self::cards::Cards;
 use self::counting::Counting;
 use self::demo::DemoPane;
+use self::events::Events;
 use self::exchange::Exchange;
 use self::hints::Directories;
 use self::long_lines::LongLines;
@@ -97,6 +99,7 @@ pub struct Bridge {
     safety_net: Instant,
     whole_entries: WholeEntries,
     cards: Cards,
+    events: Events,
     store: IndexStore,
     demo: DemoPane,
     /// Clients for which something may have changed.
@@ -148,6 +151,7 @@ impl Bridge {
             safety_net: Instant::default(),
             whole_entries: WholeEntries::default(),
             cards: Cards::default(),
+            events: Events::default(),
             store,
             demo: DemoPane::default(),
             dirty: BTreeSet::new(),

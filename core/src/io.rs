@@ -203,6 +203,8 @@ pub enum CloseCode {
     TooLarge,
     /// 1011
     Internal,
+    /// 4000: a client of events that lags too far begins anew.
+    Lagged,
 }
 
 impl CloseCode {
@@ -215,6 +217,7 @@ impl CloseCode {
             Self::NotUtf8 => 1007,
             Self::TooLarge => 1009,
             Self::Internal => 1011,
+            Self::Lagged => 4000,
         }
     }
 }

@@ -290,6 +290,12 @@ pub const HERDR_SOCKET_BUDGET: Duration = Duration::from_secs(2);
 /// Time between two pings.
 pub const PING_EVERY: Duration = Duration::from_secs(20);
 
+/// Events that wait for a client which does not take them. With one more it is closed with 4000.
+pub const MAX_WAITING_EVENTS: usize = 256;
+
+/// Time between two `heartbeat` frames of a client that follows events.
+pub const EVENTS_HEARTBEAT_EVERY: Duration = Duration::from_secs(20);
+
 /// Time between two `heartbeat` frames of a client that opted in to them.
 pub const HEARTBEAT_EVERY: Duration = Duration::from_secs(15);
 

@@ -3,6 +3,7 @@
 pub mod card;
 pub mod client;
 pub mod control;
+pub mod events;
 pub mod features;
 pub mod frames;
 mod liveness;
@@ -10,6 +11,7 @@ mod plain;
 pub mod recent;
 pub mod resume;
 pub mod roster;
+pub mod subscriber;
 
 /// The wire version that `hello` and `GET /info` name.
 pub const PROTOCOL: u32 = 5;
