@@ -50,6 +50,54 @@ fn the_body_of_a_request_is_not_waited_for() {
 }
 
 #[test]
+fn a_body_is_taken_in_both_forms_and_up_to_its_bound() {
+    let (machine, _) = machine(1);
+    let daemon = machine.start(&[]);
+    let head = |fields: &str| {
+        format!(
+            "POST /send?token={} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{fields}\r\n\r\n",
+            daemon.token
+        )
+    };
+    let body = "{\"pane\":\"\"}";
+    let declared = format!("{}{body}", head(&format!("Content-Length: {}", body.len())));
+    let chunked =
+        format!("{}4\r\n{}\r\n7\r\n{}\r\n0\r\n\r\n", head("Transfer-Encoding: chunked"), &body[..4], &body[4..]);
+    for request in [declared, chunked, head("Content-Length: 0")] {
+        let answer = whole_answer(&daemon, request.as_bytes());
+        assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
+        assert!(answer.ends_with("\r\n\r\nwant {pane,text}\n"), "{answer}");
+    }
+    // A client that hears nothing before it has sent everything.
+    let long = " ".repeat(600_000);
+    for request in [
+        format!("{}{long}", head(&format!("Content-Length: {}", long.len()))),
+        format!("{}{:x}\r\n{long}\r\n0\r\n\r\n", head("Transfer-Encoding: chunked"), long.len()),
+    ] {
+        let answer = whole_answer(&daemon, request.as_bytes());
+        assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
+        assert!(answer.ends_with("\r\n\r\nwant a body of at most 65536 bytes\n"), "{answer}");
+    }
+    let answer = whole_answer(&daemon, b"GET /send HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    assert!(answer.starts_with("HTTP/1.1 405 ") && answer.contains("\r\nallow: POST\r\n"), "{answer}");
+    assert!(answer.ends_with("\r\n\r\nuse POST\n"), "{answer}");
+}
+
+#[test]
+fn half_a_body_holds_nobody() {
+    let (machine, _) = machine(1);
+    let daemon = machine.start(&[]);
+    let mut half = daemon.stream();
+    write!(half, "POST /send?token={} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{{", daemon.token)
+        .unwrap();
+    assert_eq!(daemon.ask("/healthz", false).0, 200);
+    half.write_all(b"}").unwrap();
+    let mut status = [0; 12];
+    half.read_exact(&mut status).unwrap();
+    assert_eq!(&status, b"HTTP/1.1 400");
+}
+
+#[test]
 fn one_connection_serves_many_requests_and_half_a_head_holds_nobody() {
     let (machine, _) = machine(1);
     let daemon = machine.start(&[]);

@@ -35,6 +35,7 @@
 //! # }
 //! ```
 
+mod bodies;
 mod cards;
 mod counting;
 mod demo;
@@ -53,6 +54,7 @@ mod whole_entry;
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use self::bodies::Bodies;
 use self::cards::Cards;
 use self::counting::Counting;
 use self::demo::DemoPane;
@@ -89,6 +91,7 @@ pub struct Bridge {
     timers: Timers,
     ops: Ops,
     exchanges: BTreeMap<ExId, Exchange>,
+    bodies: Bodies,
     connecting: Connecting,
     listing: Option<Listing>,
     sessions: Sessions,
@@ -142,6 +145,7 @@ impl Bridge {
             timers: Timers::default(),
             ops: Ops::default(),
             exchanges: BTreeMap::new(),
+            bodies: Bodies::default(),
             connecting: Connecting::default(),
             listing: None,
             sessions: Sessions::default(),
@@ -173,9 +177,9 @@ impl Bridge {
         self.now = now;
         self.turns_left = CLIENTS_PER_CALL;
         match input {
-            // No endpoint takes a body: it is read and forgotten.
-            Input::Tick | Input::Body(..) => {}
+            Input::Tick => {}
             Input::Request(ex, request) => self.request(ex, &request),
+            Input::Body(ex, piece, fin) => self.body(ex, piece, fin),
             Input::Message(ex, message) => self.message(ex, message),
             Input::Taken(ex, bytes) => self.taken(ex, bytes),
             Input::Gone(ex) => self.forget(ex),
@@ -308,6 +312,7 @@ impl Bridge {
 
     fn check_liveness(&mut self, ex: ExId) {
         let Some(Exchange::Client { client, session }) = self.exchanges.get_mut(&ex) else {
+            self.check_body(ex);
             return self.check_whole_entry(ex);
         };
         let Some(session) = self.sessions.session(*session) else { return };

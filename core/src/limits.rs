@@ -45,6 +45,18 @@ pub const SUBTITLE_CHARS: usize = 120;
 /// Bytes of one message from a WebSocket client. A longer one closes its socket with 1009.
 pub const MAX_MESSAGE_BYTES: usize = 4 * 1024;
 
+/// Bytes of the body of a request. A longer one is answered 413.
+pub const MAX_BODY_BYTES: usize = 64 * 1024;
+
+/// Bytes of the bodies that are on their way at once. For one more there is no room: it is answered 503.
+pub const BODIES_BYTES: usize = 4 * 1024 * 1024;
+
+/// Bytes of a body that are read although it is refused, so that its client sees the answer and no reset.
+pub const DISCARDED_BODY_BYTES: usize = 1024 * 1024;
+
+/// Time that the body of a request may take. Then it is answered 408.
+pub const BODY_WITHIN: Duration = Duration::from_secs(10);
+
 /// `load_older` requests of one client that wait. At this many its socket is not read until one is done.
 pub const MAX_WAITING_PAGES: usize = 8;
 

@@ -15,6 +15,7 @@ pub struct Ask {
     pub(super) method: String,
     pub(super) target: String,
     pub(super) headers: Vec<(String, Vec<u8>)>,
+    pub(super) body: Option<Vec<u8>>,
     pub(super) upgrade: bool,
     pub(super) speed: Speed,
 }
@@ -24,7 +25,15 @@ impl Ask {
     #[must_use]
     pub fn get(target: &str) -> Self {
         let headers = vec![("Host".into(), b"127.0.0.1:8787".to_vec())];
-        Self { method: "GET".into(), target: target.into(), headers, upgrade: false, speed: Speed::Full }
+        Self { method: "GET".into(), target: target.into(), headers, body: None, upgrade: false, speed: Speed::Full }
+    }
+
+    /// A `POST` with this body, in one piece.
+    #[must_use]
+    pub fn post(target: &str, body: impl AsRef<[u8]>) -> Self {
+        let mut ask = Self::get(target).by("POST");
+        ask.body = Some(body.as_ref().to_vec());
+        ask
     }
 
     /// A WebSocket upgrade.

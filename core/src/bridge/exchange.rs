@@ -25,6 +25,8 @@ use crate::timers::Timer;
 /// What an exchange waits for.
 #[derive(Debug)]
 pub(super) enum Exchange {
+    /// Its body is on its way.
+    Body,
     /// Its pane is being resolved.
     Connecting { wanted: Wanted, manner: Manner },
     /// A child of its pane's session is being looked for.
@@ -91,7 +93,13 @@ impl Bridge {
         if self.exchanges.len() >= MAX_EXCHANGES {
             return self.answer(ex, Answer::text(503, "too many clients: try again later", &manner));
         }
+        self.perform(ex, call, manner);
+    }
+
+    /// Does what is wanted, or begins to.
+    pub(super) fn perform(&mut self, ex: ExId, call: Call, manner: Manner) {
         match call {
+            Call::Posted(post) => self.await_body(ex, post, manner),
             Call::Healthz => self.answer(ex, Answer::text(200, "ok", &manner)),
             Call::Drift => self.answer(ex, Answer::json(self.streams.drift(), &manner)),
             Call::Info => self.answer(ex, Answer::json(&Info::of(&self.config), &manner)),
@@ -103,6 +111,9 @@ impl Bridge {
             Call::Card(pane) if PaneName::of(&pane) == PaneName::Herdr => self.inspect(ex, pane, manner),
             Call::Card(pane) => self.connect(ex, pane, Wanted::Card, manner),
             Call::Transcript(call) => self.connect(ex, call.pane.clone(), Wanted::Transcript(call), manner),
+            Call::Send(_) | Call::Approve(_) | Call::CycleMode(_) => {
+                self.answer(ex, Answer::text(501, "nothing can be typed into this pane", &manner));
+            }
             Call::Entry(call) => self.connect(ex, call.pane.clone(), Wanted::Entry(call), manner),
         }
     }
@@ -147,7 +158,13 @@ impl Bridge {
                 Some(Exchange::Connecting { .. }) if found.demo => self.begin_demo(ex),
                 // There is something else to follow: then the demo is a pane like any other that is not there.
                 Some(Exchange::Connecting { .. }) => self.resolve(ex, demo::PANE.into()),
-                Some(Exchange::Client { .. } | Exchange::WholeEntry | Exchange::Finding(_) | Exchange::Card { .. })
+                Some(
+                    Exchange::Body
+                    | Exchange::Client { .. }
+                    | Exchange::WholeEntry
+                    | Exchange::Finding(_)
+                    | Exchange::Card { .. },
+                )
                 | None => {}
             }
         }
@@ -158,6 +175,7 @@ impl Bridge {
         match self.exchanges.remove(&ex) {
             Some(Exchange::Client { session, .. }) => self.leave(ex, session),
             Some(Exchange::WholeEntry) => self.leave_whole_entry(ex),
+            Some(Exchange::Body) => drop(self.leave_body(ex)),
             Some(Exchange::Card { .. }) => self.leave_card(ex),
             Some(Exchange::Finding(finding)) => {
                 self.connecting.children.remove(&(finding.parent, ex));
@@ -194,6 +212,7 @@ impl Bridge {
                     self.answer(ex, answer);
                 }
                 Some(Exchange::WholeEntry) => self.stop_whole_entry(ex),
+                Some(Exchange::Body) => self.stop_body(ex),
                 None => {}
             }
             self.forget(ex);

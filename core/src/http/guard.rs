@@ -4,6 +4,7 @@ use alloc::string::String;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::answer::{Headers, Manner, Refusal};
+use super::route::Methods;
 use crate::config::Config;
 use crate::io::Request;
 
@@ -38,12 +39,11 @@ pub fn check(request: &Request<'_>, config: &Config) -> Result<Manner, Refusal> 
 }
 
 /// The headers that answer a browser's question before it calls across origins. Empty for an origin that is our own.
-#[must_use]
-pub fn preflight(request: &Request<'_>, manner: &Manner) -> Headers {
+pub(super) fn preflight(request: &Request<'_>, manner: &Manner, methods: Methods) -> Headers {
     let mut headers = Headers::new();
     if manner.headers.iter().any(|(name, _)| *name == "access-control-allow-origin") {
-        headers.push(("access-control-allow-methods", "GET, HEAD".into()));
-        headers.push(("access-control-allow-headers", "authorization".into()));
+        headers.push(("access-control-allow-methods", methods.names().into()));
+        headers.push(("access-control-allow-headers", "authorization, content-type".into()));
         headers.push(("access-control-max-age", "600".into()));
         if header(request, "access-control-request-private-network").is_some() {
             headers.push(("access-control-allow-private-network", "true".into()));

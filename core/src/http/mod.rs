@@ -5,10 +5,12 @@ pub mod auth;
 pub mod guard;
 pub mod info;
 pub mod panes;
+pub mod post;
 pub mod route;
 pub mod target;
 
 pub use answer::{Answer, Manner, Refusal};
+pub use post::{ApproveCall, Post, SendCall, Typed};
 pub use route::{Call, EntryCall, Routed, TranscriptCall, route};
 
 #[cfg(test)]

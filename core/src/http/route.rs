@@ -5,6 +5,7 @@ use alloc::string::String;
 use super::answer::{Manner, Refusal};
 use super::auth;
 use super::guard;
+use super::post::{ApproveCall, Post, SendCall};
 use super::target::Target;
 use crate::config::Config;
 use crate::ids::{PaneId, Seq};
@@ -38,8 +39,35 @@ pub enum Call {
     Transcript(TranscriptCall),
     /// `GET /agent-transcript/entry`: one whole entry.
     Entry(EntryCall),
+    /// A call that is complete only with its body: see [`Post::read`].
+    Posted(Post),
+    /// `POST /send`
+    Send(SendCall),
+    /// `POST /approve`
+    Approve(ApproveCall),
+    /// `POST /agent-mode/cycle`: the agent of this pane goes on to its next permission mode.
+    CycleMode(PaneId),
     /// A browser asks before it calls across origins: 204, everything is in the headers of the manner.
     Preflight,
+}
+
+impl Call {
+    /// Whether it does something to an agent, and not only looks: who may only read may not call it.
+    #[must_use]
+    pub const fn writes(&self) -> bool {
+        match self {
+            Self::Posted(post) => post.writes(),
+            Self::Send(_) | Self::Approve(_) | Self::CycleMode(_) => true,
+            Self::Healthz
+            | Self::Info
+            | Self::Drift
+            | Self::Panes
+            | Self::Card(_)
+            | Self::Transcript(_)
+            | Self::Entry(_)
+            | Self::Preflight => false,
+        }
+    }
 }
 
 /// A call for a transcript.
@@ -74,21 +102,23 @@ pub struct EntryCall {
 /// then the parameters.
 ///
 /// # Errors
-/// The refusal to answer with: 400, 401, 403, 404 or 405.
+/// The refusal to answer with: 400, 401, 403, 404 or 405. What is wrong with a body comes later.
 pub fn route(request: &Request<'_>, config: &Config) -> Result<Routed, Refusal> {
     let mut manner = guard::check(request, config)?;
     let target = Target::parse(request.target);
     let Some(endpoint) = Endpoint::at(target.path()) else {
         return Err(Refusal::new(404, NO_SUCH_ENDPOINT, &manner));
     };
+    let methods = endpoint.methods();
     match request.method {
-        "GET" | "HEAD" => {}
+        "GET" | "HEAD" if methods == Methods::Get => {}
+        "POST" if methods == Methods::Post => {}
         "OPTIONS" if guard::header(request, "access-control-request-method").is_some() => {
-            let headers = guard::preflight(request, &manner);
+            let headers = guard::preflight(request, &manner, methods);
             manner.headers.extend(headers);
             return Ok(Routed { call: Call::Preflight, manner });
         }
-        _ => return Err(Refusal::new(405, "use GET", &manner).with_header("allow", "GET, HEAD")),
+        _ => return Err(Refusal::new(405, methods.advice(), &manner).with_header("allow", methods.names())),
     }
     if endpoint == Endpoint::Healthz {
         return Ok(Routed { call: Call::Healthz, manner });
@@ -125,12 +155,14 @@ pub fn route(request: &Request<'_>, config: &Config) -> Result<Routed, Refusal> 
             };
             Call::Entry(EntryCall { pane: PaneId(pane), seq, subagent: target.filled("subagent") })
         }
+        Endpoint::Post(post) => Call::Posted(post),
     };
     Ok(Routed { call, manner })
 }
 
 const NO_SUCH_ENDPOINT: &str = "no such endpoint: there are GET /healthz, GET /info, GET /panes, GET /drift, \
-    GET /agent-state?pane=<pane_id>, GET /agent-transcript/entry?pane=<pane_id>&seq=<n> and WebSocket /agent-transcript?pane=<pane_id>";
+    GET /agent-state?pane=<pane_id>, GET /agent-transcript/entry?pane=<pane_id>&seq=<n>, POST /send, POST /approve, \
+    POST /agent-mode/cycle and WebSocket /agent-transcript?pane=<pane_id>";
 
 #[derive(Clone, Copy, PartialEq)]
 enum Endpoint {
@@ -141,9 +173,42 @@ enum Endpoint {
     Card,
     Transcript,
     Entry,
+    Post(Post),
+}
+
+/// The methods by which an endpoint is called.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Methods {
+    Get,
+    Post,
+}
+
+impl Methods {
+    pub(super) const fn names(self) -> &'static str {
+        match self {
+            Self::Get => "GET, HEAD",
+            Self::Post => "POST",
+        }
+    }
+
+    const fn advice(self) -> &'static str {
+        match self {
+            Self::Get => "use GET",
+            Self::Post => "use POST",
+        }
+    }
 }
 
 impl Endpoint {
+    const fn methods(self) -> Methods {
+        match self {
+            Self::Post(_) => Methods::Post,
+            Self::Healthz | Self::Info | Self::Panes | Self::Drift | Self::Card | Self::Transcript | Self::Entry => {
+                Methods::Get
+            }
+        }
+    }
+
     fn at(path: &str) -> Option<Self> {
         match path {
             "/healthz" => Some(Self::Healthz),
@@ -153,6 +218,9 @@ impl Endpoint {
             "/agent-state" => Some(Self::Card),
             "/agent-transcript" => Some(Self::Transcript),
             "/agent-transcript/entry" => Some(Self::Entry),
+            "/send" => Some(Self::Post(Post::Send)),
+            "/approve" => Some(Self::Post(Post::Approve)),
+            "/agent-mode/cycle" => Some(Self::Post(Post::CycleMode)),
             _ => None,
         }
     }

@@ -22,6 +22,7 @@ use panewire_core::io::{Fault, Fin, Input, Level, Message, Output, Request, Why}
 use panewire_core::limits::STREAM_GRACE;
 use panewire_core::time::{Instant, Now};
 use panewire_core::{Bridge, Config, Misuse};
+use serde_json::Value;
 
 use crate::sim::client::{Ask, Client, Phase, Received, Said, Speed};
 use crate::sim::clock::Clock;
@@ -203,6 +204,24 @@ impl<F: Face> World<F> {
         let headers: Vec<(&str, &[u8])> = ask.headers.iter().map(|(name, value)| (name.as_str(), &**value)).collect();
         let request = Request { method: &ask.method, target: &ask.target, headers: &headers, upgrade: ask.upgrade };
         self.hand(Input::Request(ex, request));
+        if let Some(body) = &ask.body {
+            self.upload(ex, body, Fin::Last);
+        }
+        ex
+    }
+
+    /// A client sends a piece of the body of its request. Once it was answered, nobody reads it.
+    pub fn upload(&mut self, ex: ExId, piece: &[u8], fin: Fin) {
+        if self.clients.get(&ex).is_some_and(|client| client.phase == Phase::Asked) {
+            self.hand(Input::Body(ex, piece, fin));
+        }
+    }
+
+    /// A `POST` with the token and this JSON, and what can be done at once is done.
+    pub fn post(&mut self, target: &str, body: &Value) -> ExId {
+        let ask = Ask::post(target, body.to_string()).with("Authorization", format!("Bearer {TOKEN}"));
+        let ex = self.ask(&ask);
+        self.run();
         ex
     }
 

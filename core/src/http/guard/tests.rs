@@ -2,6 +2,7 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::super::route::Methods;
 use super::super::tests::{config, request};
 use super::{check, preflight};
 
@@ -110,9 +111,9 @@ fn a_preflight_is_told_what_it_may_do() {
     let manner = check(&request, &config).unwrap();
     let expected: Vec<(&str, String)> = vec![
         ("access-control-allow-methods", "GET, HEAD".into()),
-        ("access-control-allow-headers", "authorization".into()),
+        ("access-control-allow-headers", "authorization, content-type".into()),
         ("access-control-max-age", "600".into()),
         ("access-control-allow-private-network", "true".into()),
     ];
-    assert_eq!(preflight(&request, &manner), expected);
+    assert_eq!(preflight(&request, &manner, Methods::Get), expected);
 }

@@ -2,7 +2,7 @@ use alloc::string::{String, ToString as _};
 use alloc::vec;
 
 use super::super::tests::{TOKEN, config, request};
-use super::super::{Answer, Refusal};
+use super::super::{Answer, Post, Refusal};
 use super::{Call, EntryCall, TranscriptCall, route};
 use crate::ids::{PaneId, Seq};
 use crate::mobile::features::Features;
@@ -109,7 +109,8 @@ fn an_unknown_path_is_told_which_there_are() {
     assert_eq!(
         body,
         "no such endpoint: there are GET /healthz, GET /info, GET /panes, GET /drift, GET /agent-state?pane=<pane_id>, \
-         GET /agent-transcript/entry?pane=<pane_id>&seq=<n> and WebSocket /agent-transcript?pane=<pane_id>"
+         GET /agent-transcript/entry?pane=<pane_id>&seq=<n>, POST /send, POST /approve, POST /agent-mode/cycle and \
+         WebSocket /agent-transcript?pane=<pane_id>"
     );
 }
 
@@ -131,7 +132,24 @@ fn a_preflight_needs_no_token_and_names_the_origin() {
     assert_eq!(routed.call, Call::Preflight);
     let answer = Answer::empty(204, &routed.manner);
     assert!(answer.head.headers.contains(&("access-control-allow-origin", "https://app.example".to_string())));
-    assert!(answer.head.headers.contains(&("access-control-allow-headers", "authorization".to_string())));
+    assert!(answer.head.headers.contains(&("access-control-allow-headers", "authorization, content-type".to_string())));
+}
+
+#[test]
+fn what_takes_a_body_is_called_by_post_and_complete_only_with_it() {
+    for (target, post) in [("/send", Post::Send), ("/approve", Post::Approve), ("/agent-mode/cycle", Post::CycleMode)] {
+        assert_eq!(call("POST", target, &[HOST, BEARER]), Ok(Call::Posted(post)));
+        assert!(Call::Posted(post).writes());
+        assert_eq!(refusal("POST", target, &[HOST]), (401, "unauthorized".to_string()), "{target}");
+        for method in ["GET", "HEAD", "PUT", "OPTIONS"] {
+            let refusal = call(method, target, &[HOST, BEARER]).unwrap_err();
+            assert_eq!((refusal.status, refusal.body.as_str()), (405, "use POST"), "{method} {target}");
+            assert_eq!(refusal.headers, vec![("allow", "POST".to_string())]);
+        }
+    }
+    assert!(!Call::Card(PaneId::from("w1:p1")).writes());
+    let headers = [HOST, ("access-control-request-method", b"POST".as_slice())];
+    assert_eq!(call("OPTIONS", "/send", &headers), Ok(Call::Preflight));
 }
 
 #[test]
