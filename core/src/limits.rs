@@ -249,6 +249,16 @@ pub const MAX_CHILD_ID_BYTES: usize = 128;
 /// Bytes of a child's metadata file. A larger one is not read: its row has no labels.
 pub const CHILD_META_BYTES: usize = 64 * 1024;
 
+/// Bytes at the beginning of a rollout in which it says whose child it is.
+pub const CHILD_HEAD_BYTES: usize = 16 * 1024;
+
+/// Rollouts that are remembered as nobody's children in the roster of one session. Further ones are looked into again
+/// whenever their directory changes.
+pub const MAX_STRANGERS: usize = 16 * 1024;
+
+/// Generations of children of children. Of deeper ones no row is shown.
+pub const MAX_CHILD_DEPTH: usize = 32;
+
 /// Bytes at the end of a child's file in which its last time is looked for at first.
 pub const CHILD_TAIL_BYTES: usize = 64 * 1024;
 

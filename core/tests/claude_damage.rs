@@ -216,7 +216,12 @@ fn the_beginning_of_a_file_says_where_and_what_it_is() {
     .join("\n");
     assert_eq!(
         recorded(lines.as_bytes()),
-        Recorded { cwd: Some("/w/tea".into()), conversation: true, first_prompt: Some("Brew a pot".into()) }
+        Recorded {
+            cwd: Some("/w/tea".into()),
+            conversation: true,
+            first_prompt: Some("Brew a pot".into()),
+            ..Recorded::default()
+        }
     );
     let bookkeeping = r#"{"type":"bridge-session","sessionId":"s"}"#;
     assert_eq!(recorded(bookkeeping.as_bytes()), Recorded::default());
@@ -227,7 +232,12 @@ fn the_beginning_of_a_file_says_where_and_what_it_is() {
     );
     assert_eq!(
         recorded(cut.as_bytes()),
-        Recorded { cwd: Some("/w".into()), conversation: true, first_prompt: Some("See".into()) }
+        Recorded {
+            cwd: Some("/w".into()),
+            conversation: true,
+            first_prompt: Some("See".into()),
+            ..Recorded::default()
+        }
     );
 }
 
@@ -235,8 +245,12 @@ fn the_beginning_of_a_file_says_where_and_what_it_is() {
 fn what_stands_behind_a_torn_record_in_its_line_is_at_the_beginning_too() {
     let torn = r#"{"parentUuid":null,"isSidechain":false,"cwd":"/home/u/"#;
     let behind = r#"{"type":"user","cwd":"/home/u/a","message":{"role":"user","content":"Glued."}}"#;
-    let expected =
-        Recorded { cwd: Some("/home/u/a".to_owned()), conversation: true, first_prompt: Some("Glued.".to_owned()) };
+    let expected = Recorded {
+        cwd: Some("/home/u/a".to_owned()),
+        conversation: true,
+        first_prompt: Some("Glued.".to_owned()),
+        ..Recorded::default()
+    };
     assert_eq!(recorded(format!("{torn}{behind}").as_bytes()), expected);
     assert_eq!(recorded(format!("{torn}{behind}\n").as_bytes()), expected);
     assert_eq!(recorded(format!("{torn}\n{behind}").as_bytes()), expected);

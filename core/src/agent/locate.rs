@@ -214,7 +214,7 @@ impl Locate {
     fn is_it(&self, recorded: &Recorded) -> bool {
         match (&recorded.cwd, &self.cwd) {
             _ if self.by_name => recorded.conversation,
-            (Some(recorded), Some(cwd)) => without_final_slash(recorded) == cwd,
+            (Some(cwd), Some(wanted)) => !recorded.child && without_final_slash(cwd) == wanted,
             _ => false,
         }
     }

@@ -125,6 +125,8 @@ pub struct Recorded {
     pub conversation: bool,
     /// The first thing a human said, one line, for a listing.
     pub first_prompt: Option<String>,
+    /// Whether it is a child's, which is part of another session: whoever looks for the newest session passes it over.
+    pub child: bool,
 }
 
 impl Recorded {
@@ -205,7 +207,8 @@ impl AgentKind {
     pub fn finder(self, parent: &Source, line_bytes: usize) -> Box<dyn Finder> {
         match self {
             Self::Claude => Box::new(claude::children::Children::new(parent, line_bytes)),
-            Self::Codex | Self::Pi => Box::new(NoChildren),
+            Self::Codex => Box::new(codex::children::Threads::new(parent, line_bytes)),
+            Self::Pi => Box::new(NoChildren),
         }
     }
 }

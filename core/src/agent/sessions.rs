@@ -34,6 +34,9 @@ pub struct SessionFile {
     pub recorded: Recorded,
 }
 
+/// Files that are looked into for each session that is wanted, should the newest be children's.
+const FILES_FOR_EACH: usize = 4;
+
 /// What a search for the newest sessions found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Newest {
@@ -43,7 +46,7 @@ pub struct Newest {
     pub unreadable: Vec<String>,
 }
 
-/// Looks for the newest sessions: where each kind keeps them, then into no more files than are wanted.
+/// Looks for the newest sessions: where each kind keeps them, then into files until as many sessions are found as are wanted.
 #[derive(Debug)]
 pub struct Sessions {
     max: usize,
@@ -94,20 +97,21 @@ impl Sessions {
     fn gather_on(&mut self) {
         match self.attempts.pop_front() {
             Some((kind, Attempt { under, places })) => {
-                let filter = Filter { session_of_file: kind.layout().session_of_file(), session: None, max: self.max };
+                let max = self.max.saturating_mul(FILES_FOR_EACH);
+                let filter = Filter { session_of_file: kind.layout().session_of_file(), session: None, max };
                 self.stage = Stage::Gathering(kind, under, Box::new(Gather::new(places, filter)));
             }
             None => {
                 let by_age = |file: &File| (Reverse(file.candidate.facts.modified), file.candidate.path.clone());
                 self.files.make_contiguous().sort_by_cached_key(by_age);
-                self.files.truncate(self.max);
+                self.files.truncate(self.max.saturating_mul(FILES_FOR_EACH));
                 self.look_on();
             }
         }
     }
 
     fn look_on(&mut self) {
-        match self.files.pop_front() {
+        match self.files.pop_front().filter(|_| self.found.files.len() < self.max) {
             Some(file) => {
                 let recorded = file.kind.layout().recorded();
                 let probe = Probe::new(&file.candidate.path, &file.under, Ends::Head, recorded);
@@ -142,6 +146,7 @@ impl Sessions {
         let Some(looked) = look.1.take_result() else { return };
         if let Stage::Looking(look) = core::mem::replace(&mut self.stage, Stage::Done)
             && let Ok(probed) = looked
+            && !probed.recorded.child
         {
             let File { kind, under, candidate: Candidate { path, session, .. } } = look.0;
             let (facts, recorded) = (probed.facts, probed.recorded);

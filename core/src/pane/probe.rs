@@ -176,7 +176,7 @@ mod tests {
     use crate::pane::simulated::{World, at};
 
     fn recorded(head: &[u8]) -> Recorded {
-        Recorded { cwd: Some(head.len().to_string()), conversation: false, first_prompt: None }
+        Recorded { cwd: Some(head.len().to_string()), ..Recorded::default() }
     }
 
     fn probe(world: &mut World, path: &str, ends: Ends) -> Result<Probed, ProbeError> {

@@ -1,5 +1,6 @@
 //! What the beginning of a rollout says about it.
 
+use super::children;
 use super::kinds::{self, RecordKind};
 use super::memory::Memory;
 use super::record::Record;
@@ -14,7 +15,7 @@ use crate::source::json::Value;
 /// Reads the beginning of a rollout. Its last line may be cut: what was read of it before the cut counts.
 #[must_use]
 pub fn recorded(head: &[u8]) -> Recorded {
-    let mut recorded = Recorded::default();
+    let mut recorded = Recorded { child: children::is_child(head), ..Recorded::default() };
     let mut memory = Memory::default();
     skim::beginning(head, |record: &Record<'_>| {
         if recorded.cwd.is_none() && matches!(kinds::record(record.kind), RecordKind::Meta | RecordKind::Turn) {

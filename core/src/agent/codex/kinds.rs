@@ -58,6 +58,8 @@ pub(super) enum EventKind {
     Answer,
     /// A turn began: who forks a session is told by it where its own part begins.
     TurnBegan,
+    /// A turn came to its end: no entry.
+    TurnEnded,
     /// A turn was stopped: a system message.
     Aborted,
     /// The conversation was compacted: a system message.
@@ -143,6 +145,7 @@ pub(super) fn event(kind: Option<Value<'_>>) -> EventKind {
             | b"dynamic_tool_call_response",
         ) => EventKind::Answer,
         Some(b"task_started" | b"turn_started") => EventKind::TurnBegan,
+        Some(b"task_complete" | b"turn_complete" | b"turn.completed") => EventKind::TurnEnded,
         Some(b"turn_aborted") => EventKind::Aborted,
         Some(b"context_compacted") => EventKind::Compacted,
         Some(
@@ -156,9 +159,6 @@ pub(super) fn event(kind: Option<Value<'_>>) -> EventKind {
         ) => EventKind::Notice,
         Some(
             b"token_count"
-            | b"task_complete"
-            | b"turn_complete"
-            | b"turn.completed"
             | b"account/rateLimits/updated"
             | b"codex/event/raw_item"
             | b"raw_response_item"

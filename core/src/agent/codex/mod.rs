@@ -10,6 +10,7 @@
 //! lately also as a completed item. And a fork begins with everything that its parent said. So this reader remembers: see
 //! `memory`.
 
+pub mod children;
 pub mod layout;
 
 mod answer;
@@ -34,6 +35,7 @@ use self::walk::{Item, Part, What};
 use crate::agent::drift::Drift;
 use crate::agent::{Caps, Counted, Line, Reader, State};
 use crate::entry::Entry;
+use crate::roster::Told;
 
 /// The version of the rules by which records become entries. Another number means that counts may differ.
 pub const RULES_VERSION: u32 = 1;
@@ -85,6 +87,10 @@ impl Reader for CodexReader {
             }
             before = before.saturating_add(1);
         });
+    }
+
+    fn tell(&self, line: &Line<'_>, told: &mut Told) {
+        children::note(line, told);
     }
 
     fn drift(&self, line: &Line<'_>, file: &str, drift: &mut Drift) {

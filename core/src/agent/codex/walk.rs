@@ -146,7 +146,7 @@ fn event<'a>(payload: &Payload<'a>, memory: &mut Memory, emit: &mut impl FnMut(W
         EventKind::Aborted => aborted(memory, Way::Event, emit),
         EventKind::Compacted => compacted(memory, Way::Event, emit),
         EventKind::Notice => emit(What::Notice(payload.raw)),
-        EventKind::TurnBegan | EventKind::Bookkeeping => {}
+        EventKind::TurnBegan | EventKind::TurnEnded | EventKind::Bookkeeping => {}
         EventKind::Unknown => return unknown(payload, emit),
     }
     false
