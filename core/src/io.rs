@@ -304,6 +304,11 @@ pub enum Op {
         /// What comes at its end.
         bytes: Bytes,
     },
+    /// Bytes that nobody can guess, from the system's own source: what secrets are made of. Answer: [`Outcome::Random`].
+    Random {
+        /// How many; at most [`MAX_RANDOM_BYTES`](crate::limits::MAX_RANDOM_BYTES).
+        bytes: usize,
+    },
     /// Run a program without a shell and without standard input; kill it at the deadline. Answer: [`Outcome::Ran`].
     Run {
         /// The program and its arguments.
@@ -373,6 +378,8 @@ pub enum Outcome<'a> {
     },
     /// The directory is watched from now on.
     Watching(WatchId),
+    /// As many random bytes as were asked for.
+    Random(&'a [u8]),
     /// A program ended by itself.
     Ran {
         /// Its exit code; `None` if a signal ended it.

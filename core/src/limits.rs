@@ -2,6 +2,9 @@
 
 use core::time::Duration;
 
+/// Random bytes that are asked for at once.
+pub const MAX_RANDOM_BYTES: usize = 64;
+
 /// Entries in the newest page, and in an older page whose size was not asked for. More is `has_older:true`.
 pub const PAGE_ENTRIES: u64 = 150;
 

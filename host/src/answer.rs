@@ -33,6 +33,8 @@ pub enum Answer {
     },
     /// The directory is watched.
     Watching(WatchId),
+    /// Random bytes.
+    Random(Vec<u8>),
     /// A program ended by itself.
     Ran {
         /// Its exit code; `None` if a signal ended it.
@@ -67,6 +69,7 @@ impl Answer {
             Self::Facts(facts) => Outcome::Facts(*facts),
             Self::Listing { names, truncated } => Outcome::Listing { names, truncated: *truncated },
             Self::Watching(watch) => Outcome::Watching(*watch),
+            Self::Random(bytes) => Outcome::Random(bytes),
             Self::Ran { exit, stdout, stderr } => Outcome::Ran { exit: *exit, stdout, stderr },
             Self::Line(line) => Outcome::Answer(line),
             Self::Fetched { status, body } => Outcome::Fetched { status: *status, body },

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use panewire_core::io::{FailureKind, Op};
+use panewire_core::limits::MAX_RANDOM_BYTES;
 
 use crate::answer::Answer;
 use crate::fetch::Question;
@@ -43,6 +44,7 @@ impl Performer {
             // Which files are watched was just said by opening them: their inodes are in memory.
             Op::Stat { path } => Some(self.files.stat(path)),
             Op::CloseFile { handle } => Some(self.files.close(*handle)),
+            Op::Random { bytes } => Some(random(*bytes)),
             #[cfg(all(feature = "inotify", target_os = "linux"))]
             Op::Unwatch { watch } => self.directories.as_ref().map(|directories| directories.unwatch(*watch)),
             _ => None,
@@ -64,6 +66,7 @@ impl Performer {
             Op::Load { path, cap } => self.files.load(path, *cap),
             Op::Remove { path } => self.files.remove(path),
             Op::Append { path, bytes } => self.files.append(path, bytes),
+            Op::Random { bytes } => random(*bytes),
             Op::Run { argv, within, output_cap } => process::run(argv, *output_cap, *within, limit),
             Op::Call { socket, line, within, answer_cap } => unix::call(socket, line, *answer_cap, *within, limit),
             Op::Fetch { method, url, headers, body, within, answer_cap } => {
@@ -88,5 +91,30 @@ impl Performer {
         if let Answer::Bytes { piece, .. } = answer {
             self.files.recycle(piece);
         }
+    }
+}
+
+/// Bytes from the system's own source of secrets. It never waits once the system has started.
+fn random(bytes: usize) -> Answer {
+    let mut random = vec![0; bytes.min(MAX_RANDOM_BYTES)];
+    match getrandom::fill(&mut random) {
+        Ok(()) => Answer::Random(random),
+        Err(error) => Answer::Failed(FailureKind::Other, format!("the system has no random numbers: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_as_long_as_asked_and_never_the_same() {
+        let performer = Performer::new();
+        let ask = |bytes| match performer.try_now(&Op::Random { bytes }) {
+            Some(Answer::Random(random)) => random,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!((ask(0).len(), ask(36).len(), ask(1000).len()), (0, 36, MAX_RANDOM_BYTES));
+        assert_ne!(ask(32), ask(32));
     }
 }

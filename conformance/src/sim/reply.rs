@@ -17,6 +17,8 @@ pub enum Reply {
     Listing(Vec<DirEntry>, bool),
     /// [`Outcome::Watching`]
     Watching(WatchId),
+    /// [`Outcome::Random`]
+    Random(Vec<u8>),
     /// [`Outcome::Ran`]
     Ran {
         /// Its exit code.
@@ -67,6 +69,7 @@ impl Reply {
             Self::Facts(facts) => Outcome::Facts(*facts),
             Self::Listing(names, truncated) => Outcome::Listing { names, truncated: *truncated },
             Self::Watching(watch) => Outcome::Watching(*watch),
+            Self::Random(bytes) => Outcome::Random(bytes),
             Self::Ran { exit, stdout, stderr } => Outcome::Ran { exit: *exit, stdout, stderr },
             Self::Answer(line) => Outcome::Answer(line),
             Self::Fetched { status, body } => Outcome::Fetched { status: *status, body },

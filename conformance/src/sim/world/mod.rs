@@ -30,6 +30,7 @@ use crate::sim::config::{TOKEN, config};
 use crate::sim::disk::Disk;
 use crate::sim::herdr::Herdr;
 use crate::sim::hints::{Change, Hints};
+use crate::sim::random::Random;
 use crate::sim::reply::Reply;
 
 use self::story::Story;
@@ -73,6 +74,8 @@ pub struct World<F: Face = Bridge> {
     pub herdr: Herdr,
     /// The file watcher, which is none at first.
     pub hints: Hints,
+    /// Where secrets come from.
+    pub random: Random,
     face: F,
     clock: Clock,
     window: usize,
@@ -134,6 +137,7 @@ impl<F: Face> World<F> {
             disk: Disk::new(clock.file_time()),
             herdr: Herdr::new(),
             hints: Hints::default(),
+            random: Random::default(),
             face,
             clock,
             window,

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use panewire_core::ids::{ExId, OpId};
 use panewire_core::io::{Frame, Op, Output};
-use panewire_core::limits::{HERDR_BUDGET, MAX_READ_BYTES};
+use panewire_core::limits::{HERDR_BUDGET, MAX_RANDOM_BYTES, MAX_READ_BYTES};
 
 use super::{Due, Face, World};
 use crate::sim::client::{Client, Phase};
@@ -51,6 +51,7 @@ impl<F: Face> World<F> {
         }
         let watched = self.hints.perform(op, &self.disk);
         let performed = watched.or_else(|| self.disk.perform(op)).or_else(|| self.herdr.perform(op));
+        let performed = performed.or_else(|| self.random.perform(op));
         let Some(Performed { reply, after }) = performed else {
             return Err(format!("nobody can perform {op:?}"));
         };
@@ -146,6 +147,7 @@ fn check_bounds(op: &Op) -> Result<(), String> {
         | Op::Remove { path } => absolute(path),
         Op::List { path, max_names } => absolute(path) && *max_names > 0,
         Op::Read { len, .. } => (1..=MAX_READ_BYTES).contains(len),
+        Op::Random { bytes } => (1..=MAX_RANDOM_BYTES).contains(bytes),
         Op::Run { argv, within, output_cap } => !argv.is_empty() && *within <= HERDR_BUDGET && *output_cap > 0,
         Op::Call { line, within, answer_cap, .. } => {
             line.ends_with(b"\n") && *within <= HERDR_BUDGET && *answer_cap > 0
