@@ -79,6 +79,10 @@ text_id! {
     PaneId
 }
 text_id! {
+    /// A paired device: 8 hexadecimal digits, chosen by us.
+    DeviceId
+}
+text_id! {
     /// An agent's own name for one conversation. Data from outside: never a path and never a pattern.
     SessionId
 }

@@ -14,6 +14,7 @@ extern crate std;
 pub mod agent;
 pub mod bridge;
 pub mod config;
+pub mod device;
 pub mod entry;
 pub mod http;
 pub mod ids;

@@ -5,6 +5,36 @@ use core::time::Duration;
 /// Random bytes that are asked for at once.
 pub const MAX_RANDOM_BYTES: usize = 64;
 
+/// Devices that are paired. One more is answered 409 until another is revoked.
+pub const MAX_DEVICES: usize = 64;
+
+/// Bytes of the file that keeps them. A larger one is not ours: no device is known then, and none can be paired.
+pub const MAX_DEVICES_BYTES: usize = 128 * 1024;
+
+/// Unicode scalar values of a device's name. More is cut.
+pub const DEVICE_NAME_CHARS: usize = 64;
+
+/// Pairing codes that are open at once. One more closes the oldest.
+pub const MAX_CODES: usize = 8;
+
+/// Time that a pairing code works, if it is not used before. Then it is answered 403.
+pub const CODE_LIFETIME: Duration = Duration::from_secs(300);
+
+/// Wrong codes while one is open. With the last of them every code is dropped, and pairing rests.
+pub const WRONG_CODES: u32 = 10;
+
+/// Time that pairing rests then: whoever pairs, or asks for a code, is answered 429.
+pub const PAIRING_REST: Duration = Duration::from_secs(60);
+
+/// Age at which a device's `last_seen` is written anew: it says when a device called last to this exactness.
+pub const SEEN_EVERY: Duration = Duration::from_secs(3_600);
+
+/// Time before the list of devices is read again after that has failed. Until then its devices are answered 503.
+pub const DEVICES_AGAIN: Duration = Duration::from_secs(5);
+
+/// Requests that wait for the list of devices. One more is answered 503.
+pub const MAX_PARKED: usize = 256;
+
 /// Entries in the newest page, and in an older page whose size was not asked for. More is `has_older:true`.
 pub const PAGE_ENTRIES: u64 = 150;
 

@@ -1,6 +1,7 @@
 //! Tokens: kept as digests, compared in constant time.
 
 use alloc::string::String;
+use core::fmt;
 
 use sha2::{Digest as _, Sha256};
 use subtle::{Choice, ConstantTimeEq as _};
@@ -23,7 +24,38 @@ impl TokenDigest {
     /// Whether `token` is the one, in a time that does not depend on how much of it is right.
     #[must_use]
     pub fn matches(&self, token: &str) -> bool {
-        self.0.ct_eq(&Self::of(token).0).into()
+        self.is(&Self::of(token))
+    }
+
+    /// Whether both are of one token, in a time that does not depend on how much of them is equal.
+    #[must_use]
+    pub fn is(&self, other: &Self) -> bool {
+        self.0.ct_eq(&other.0).into()
+    }
+
+    /// The digest that these 64 hexadecimal digits in lower case stand for; `None` for anything else.
+    #[must_use]
+    pub fn from_hex(text: &str) -> Option<Self> {
+        let digit = |byte: u8| {
+            let digit = char::from(byte).to_digit(16).filter(|_| !byte.is_ascii_uppercase())?;
+            u8::try_from(digit).ok()
+        };
+        let mut digest = [0; 32];
+        let pairs = text.as_bytes().chunks(2);
+        if text.len() != 64 {
+            return None;
+        }
+        for (byte, pair) in digest.iter_mut().zip(pairs) {
+            let [high, low] = pair else { return None };
+            *byte = (digit(*high)? << 4) | digit(*low)?;
+        }
+        Some(Self(digest))
+    }
+}
+
+impl fmt::Display for TokenDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
 
