@@ -150,6 +150,25 @@ pub const SAVED_FROM_BYTES: u64 = 1024 * 1024;
 /// A watched file is saved again when it grew by this much.
 pub const SAVED_EVERY_BYTES: u64 = 16 * 1024 * 1024;
 
+/// Bytes of one spool: the settled entries of a session whose store rewrites itself. A larger one begins anew with its
+/// newest half, and says so in its first entry; clients see that as a rewritten file.
+pub const SPOOL_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Spools that are kept in the state directory, those that were written last. Those that are followed stay.
+pub const MAX_SPOOLS: usize = 256;
+
+/// Bytes that they may take together.
+pub const MAX_SPOOLED_BYTES: u64 = 512 * 1024 * 1024;
+
+/// Bytes of one line of a spool. The texts of a larger entry are cut, and say so.
+pub const SPOOL_LINE_BYTES: usize = 8 * 1024 * 1024;
+
+/// Bytes that wait to be written to a spool before its store is read on.
+pub const SPOOL_QUEUE_BYTES: usize = 1024 * 1024;
+
+/// Bytes between two places from which a spool can begin anew.
+pub const SPOOL_MARK_BYTES: u64 = 1024 * 1024;
+
 /// Clients that are served in one call before the core yields with [`Why::More`](crate::io::Why::More).
 pub const CLIENTS_PER_CALL: usize = 64;
 

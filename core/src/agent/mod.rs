@@ -11,6 +11,7 @@ pub mod pi;
 pub mod sessions;
 mod shown;
 mod skim;
+pub mod spooled;
 mod state;
 
 use alloc::boxed::Box;

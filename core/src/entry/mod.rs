@@ -3,6 +3,7 @@
 pub mod ansi;
 pub mod caps;
 pub mod diff;
+pub(crate) mod timestamp;
 pub mod unified;
 
 use alloc::string::String;

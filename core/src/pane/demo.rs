@@ -4,7 +4,6 @@
 //! rotation now and then and the disk never sees more than two small files.
 
 mod script;
-mod timestamp;
 
 use alloc::format;
 use alloc::string::String;

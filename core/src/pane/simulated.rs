@@ -57,6 +57,14 @@ impl World {
         self.files.insert(path.into(), File { bytes: text.into(), modified });
     }
 
+    pub(crate) fn put_bytes(&mut self, path: &str, bytes: &[u8], modified: i64) {
+        self.files.insert(path.into(), File { bytes: bytes.to_vec(), modified });
+    }
+
+    pub(crate) fn content(&self, path: &str) -> Option<Vec<u8>> {
+        self.files.get(path).map(|file| file.bytes.clone())
+    }
+
     pub(crate) fn remove(&mut self, path: &str) {
         self.files.remove(path);
     }
@@ -137,7 +145,8 @@ impl World {
                 Owned::Done
             }
             Op::Append { path, bytes } => {
-                self.files.get_mut(&path).unwrap().bytes.extend_from_slice(&bytes);
+                let file = self.files.entry(path).or_insert_with(|| File { bytes: Vec::new(), modified: 0 });
+                file.bytes.extend_from_slice(&bytes);
                 Owned::Done
             }
             Op::Call { .. } => self.answers.pop_front().map_or(Owned::Failed(FailureKind::NotFound), Owned::Answer),

@@ -9,3 +9,4 @@ pub mod page;
 pub mod records;
 pub mod ring;
 pub mod saved;
+pub mod spool;

@@ -7,7 +7,7 @@ use alloc::vec;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::timestamp::rfc3339;
+use crate::entry::timestamp::rfc3339;
 use crate::ids::SessionId;
 use crate::limits;
 use crate::time::UnixMillis;

@@ -6,7 +6,7 @@ use alloc::string::String;
 use crate::time::UnixMillis;
 
 /// RFC 3339 in UTC with milliseconds: `2026-11-29T22:00:49.000Z`.
-pub(super) fn rfc3339(time: UnixMillis) -> String {
+pub(crate) fn rfc3339(time: UnixMillis) -> String {
     const DAY: i64 = 86_400_000;
     let (year, month, day) = civil_from_days(time.0.div_euclid(DAY));
     let millis = time.0.rem_euclid(DAY);

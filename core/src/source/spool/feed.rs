@@ -1,0 +1,134 @@
+//! A spool and who feeds it: what a followed session of such a store is made of beside its follower.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::string::String;
+use core::fmt;
+
+use super::Spool;
+use crate::agent::drift::Drift;
+use crate::io::{Op, Outcome};
+use crate::machine::{Machine, Tag};
+use crate::time::Now;
+
+/// Looks at the store of one session and hands over what has settled in it.
+pub trait Feeder: Machine + fmt::Debug + Send {
+    /// Begins a look at the store. Comes only when none goes on.
+    fn look(&mut self, now: Now, spool: &Spool);
+
+    /// Goes on with the look: hands over what is settled, while the spool has room. Comes after [`look`](Self::look), after
+    /// every outcome, and when there is room again.
+    fn go_on(&mut self, now: Now, spool: &mut Spool);
+
+    /// Whether a look goes on.
+    fn is_looking(&self) -> bool;
+
+    /// Takes what went wrong since this was asked last, for the operator.
+    fn take_trouble(&mut self) -> Option<String>;
+
+    /// Takes what was met and is not known since this was asked last.
+    fn take_drift(&mut self) -> Drift;
+}
+
+/// What a feed has to tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FeedEvent {
+    /// The first look has come to its end: the spool holds what the store holds, as far as that could be read. Comes once.
+    Ready,
+    /// The spool has grown.
+    Appended,
+    /// Something is wrong, in words for the operator. It is tried again.
+    Trouble(String),
+}
+
+/// A spool with its feeder.
+#[derive(Debug)]
+pub struct Feed {
+    spool: Spool,
+    feeder: Box<dyn Feeder>,
+    /// Somebody wants a look, and the spool is not open yet.
+    wanted: bool,
+    /// A look was begun; and one has come to its end.
+    looked: bool,
+    ready: bool,
+    told: Option<String>,
+    events: VecDeque<FeedEvent>,
+}
+
+/// Whose operation a tag names.
+const SIDES: u32 = 2;
+const SPOOL: u32 = 0;
+const FEEDER: u32 = 1;
+
+impl Feed {
+    /// A feed that has done nothing yet.
+    #[must_use]
+    pub fn new(spool: Spool, feeder: Box<dyn Feeder>) -> Self {
+        Self { spool, feeder, wanted: false, looked: false, ready: false, told: None, events: VecDeque::new() }
+    }
+
+    /// Looks at the store, unless it is looking.
+    pub fn look(&mut self, now: Now) {
+        if !self.feeder.is_looking() {
+            self.wanted = true;
+            self.spool.begin();
+        }
+        self.go_on(now);
+    }
+
+    /// Takes the oldest event.
+    pub fn poll_event(&mut self) -> Option<FeedEvent> {
+        self.events.pop_front()
+    }
+
+    /// Takes what was met and is not known.
+    pub fn take_drift(&mut self) -> Drift {
+        self.feeder.take_drift()
+    }
+
+    fn go_on(&mut self, now: Now) {
+        if self.spool.is_open() {
+            if self.wanted && !self.feeder.is_looking() {
+                (self.wanted, self.looked) = (false, true);
+                self.feeder.look(now, &self.spool);
+            }
+            self.feeder.go_on(now, &mut self.spool);
+            self.spool.go_on(now);
+        }
+        if self.spool.take_appended() {
+            self.events.push_back(FeedEvent::Appended);
+        }
+        let trouble = self.spool.take_trouble();
+        let failed = trouble.is_some();
+        let trouble = trouble.or_else(|| self.feeder.take_trouble());
+        if trouble.is_some() && trouble != self.told {
+            self.told.clone_from(&trouble);
+            self.events.extend(trouble.map(FeedEvent::Trouble));
+        }
+        let fed = self.looked && !self.feeder.is_looking() && self.spool.is_open() && self.spool.is_written();
+        if (fed || failed) && !self.ready {
+            self.ready = true;
+            self.events.push_back(FeedEvent::Ready);
+        }
+    }
+}
+
+impl Machine for Feed {
+    fn poll_op(&mut self) -> Option<(Tag, Op)> {
+        let of = |side: u32, (tag, op): (Tag, Op)| (Tag(tag.0.wrapping_mul(SIDES).wrapping_add(side)), op);
+        self.spool
+            .poll_op()
+            .map(|asked| of(SPOOL, asked))
+            .or_else(|| self.feeder.poll_op().map(|asked| of(FEEDER, asked)))
+    }
+
+    fn handle_outcome(&mut self, now: Now, tag: Tag, outcome: Outcome<'_>) {
+        let inner = Tag(tag.0 / SIDES);
+        if tag.0 % SIDES == SPOOL {
+            self.spool.handle_outcome(now, inner, outcome);
+        } else {
+            self.feeder.handle_outcome(now, inner, outcome);
+        }
+        self.go_on(now);
+    }
+}
