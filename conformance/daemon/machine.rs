@@ -48,6 +48,7 @@ impl Program {
 #[derive(Debug)]
 pub(crate) struct Machine {
     herdr: Option<Server>,
+    named: Vec<Server>,
     /// What herdr knows, whichever way it is asked.
     pub(crate) desk: DeskFile,
     herdr_program: PathBuf,
@@ -70,7 +71,14 @@ impl Machine {
         fs::create_dir(directory.path().join("herdr")).unwrap();
         let (herdr_program, desk) =
             fake_herdr::install(&directory.path().join("herdr"), &PROGRAM.herdr(), desk).unwrap();
-        Self { directory, desk, herdr_program, herdr: None }
+        Self { directory, desk, herdr_program, herdr: None, named: Vec::new() }
+    }
+
+    /// Starts the server of a named session: its panes are in the desk's `sessions`.
+    pub(crate) fn start_session(&mut self, name: &str) {
+        let socket = self.real(&format!("/home/u/.config/herdr/sessions/{name}/herdr.sock"));
+        let server = Server::start_session(&socket, self.desk.clone(), Some(name)).unwrap();
+        self.named.push(server);
     }
 
     /// A path on this machine.

@@ -12,6 +12,7 @@
 mod card;
 mod load;
 mod machine;
+mod named;
 mod refusals;
 mod serve;
 mod vectors;

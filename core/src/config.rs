@@ -58,6 +58,8 @@ pub struct Herdr {
     pub mode: HerdrMode,
     /// Its socket, if a path could be made out.
     pub socket: Option<String>,
+    /// Where its named sessions lie, each in a directory of its own, if a path could be made out.
+    pub sessions_dir: Option<String>,
     /// Its program: a path, or a name that is looked up in `PATH`.
     pub program: String,
 }

@@ -199,6 +199,12 @@ pub const HERDR_ANSWER_BYTES: usize = 1024 * 1024;
 /// Unicode scalar values of what herdr said that a 502 repeats. More is cut and ends in `…`.
 pub const HERDR_ERROR_CHARS: usize = 4_000;
 
+/// Named sessions of herdr that are asked where all of them are, the first by name. The rest is left out.
+pub const MAX_HERDR_SESSIONS: usize = 16;
+
+/// Bytes of the name of one.
+pub const MAX_HERDR_SESSION_BYTES: usize = 64;
+
 /// Bytes of a pane's name that herdr is asked for. A longer one is answered 404 without asking.
 pub const MAX_PANE_ID_BYTES: usize = 512;
 

@@ -82,14 +82,17 @@ impl Surroundings {
             (None, Some(state_home)) => state_home.join("panewire"),
             (None, None) => return Err(Unusable("there is no HOME: say --state-dir DIR".to_owned())),
         };
-        let socket = places.herdr_socket.clone().or_else(|| herdr_socket(&variable));
+        let base = herdr_base(&variable);
+        let socket = places.herdr_socket.clone().or_else(|| herdr_socket(&variable, base.as_deref()));
         let program = match &places.herdr_bin {
             // A name alone is looked up in PATH.
             Some(program) if program.components().count() > 1 => text(program)?,
             Some(program) => program.to_str().map(str::to_owned).ok_or_else(|| not_utf8(program))?,
             None => "herdr".to_owned(),
         };
-        let herdr = Herdr { mode: places.herdr, socket: socket.map(|socket| text(&socket)).transpose()?, program };
+        let in_text = |path: Option<PathBuf>| path.map(|path| text(&path)).transpose();
+        let (socket, sessions_dir) = (in_text(socket)?, in_text(base.map(|base| base.join("sessions")))?);
+        let herdr = Herdr { mode: places.herdr, socket, sessions_dir, program };
         Ok(Self { roots, state_dir: text(&state_dir)?.into(), herdr, own_names })
     }
 
@@ -113,12 +116,18 @@ impl Surroundings {
     }
 }
 
+/// The directory in which herdr keeps its sockets.
+fn herdr_base(variable: &dyn Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
+    let config = variable("XDG_CONFIG_HOME").or_else(|| Some(variable("HOME")?.join(".config")))?;
+    Some(config.join("herdr"))
+}
+
 /// herdr's socket as herdr finds it: a path, a session's name, or the default.
-fn herdr_socket(variable: &dyn Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
+fn herdr_socket(variable: &dyn Fn(&str) -> Option<PathBuf>, base: Option<&Path>) -> Option<PathBuf> {
     if let Some(path) = variable("HERDR_SOCKET_PATH") {
         return Some(path);
     }
-    let base = variable("XDG_CONFIG_HOME").or_else(|| Some(variable("HOME")?.join(".config")))?.join("herdr");
+    let base = base?;
     let name = variable("HERDR_SESSION").filter(|name| is_session_name(name) && name.as_os_str() != "default");
     Some(match name {
         Some(name) => base.join("sessions").join(name).join("herdr.sock"),
@@ -191,6 +200,7 @@ mod tests {
             herdr: Herdr {
                 mode: HerdrMode::Auto,
                 socket: Some(format!("{home}/.config/herdr/herdr.sock")),
+                sessions_dir: Some(format!("{home}/.config/herdr/sessions")),
                 program: "herdr".into(),
             },
             own_names: vec!["box".into()],
@@ -207,6 +217,7 @@ mod tests {
         assert_eq!(surroundings.roots.claude, "/c");
         assert_eq!(surroundings.state_dir, Path::new("/s/panewire"));
         assert_eq!(surroundings.herdr.socket.as_deref(), Some("/x/herdr/herdr.sock"));
+        assert_eq!(surroundings.herdr.sessions_dir.as_deref(), Some("/x/herdr/sessions"));
         let relative = found(&Places::default(), &[("HOME", &home), ("XDG_STATE_HOME", "s")]).unwrap();
         assert_eq!(relative.state_dir, Path::new(&home).join(".local/state/panewire"));
     }

@@ -31,12 +31,21 @@ impl Server {
     /// # Errors
     /// If the socket cannot be made.
     pub fn start(socket: &Path, desk: DeskFile) -> io::Result<Self> {
+        Self::start_session(socket, desk, None)
+    }
+
+    /// The same for a named session.
+    ///
+    /// # Errors
+    /// If the socket cannot be made.
+    pub fn start_session(socket: &Path, desk: DeskFile, session: Option<&str>) -> io::Result<Self> {
+        let session = session.map(str::to_owned);
         let listener = UnixListener::bind(socket)?;
         let over = Arc::new(AtomicBool::new(false));
         let asked = Arc::new(AtomicUsize::new(0));
         let thread = std::thread::spawn({
             let (over, asked) = (Arc::clone(&over), Arc::clone(&asked));
-            move || accept(&listener, &desk, &over, &asked)
+            move || accept(&listener, (&desk, session.as_deref()), &over, &asked)
         });
         Ok(Self { socket: socket.into(), over, asked, thread: Some(thread) })
     }
@@ -68,7 +77,7 @@ impl Drop for Server {
     }
 }
 
-fn accept(listener: &UnixListener, desk: &DeskFile, over: &AtomicBool, asked: &AtomicUsize) {
+fn accept(listener: &UnixListener, desk: (&DeskFile, Option<&str>), over: &AtomicBool, asked: &AtomicUsize) {
     let mut silent = Vec::new();
     for stream in listener.incoming() {
         if over.load(Ordering::Relaxed) {
@@ -82,8 +91,11 @@ fn accept(listener: &UnixListener, desk: &DeskFile, over: &AtomicBool, asked: &A
 }
 
 /// Answers the one question; a connection that is never answered is given back, to be kept open.
-fn converse(stream: UnixStream, desk: &DeskFile) -> io::Result<Option<UnixStream>> {
-    let desk = desk.read()?;
+fn converse(stream: UnixStream, (desk, session): (&DeskFile, Option<&str>)) -> io::Result<Option<UnixStream>> {
+    let mut desk = desk.read()?;
+    if let Some(session) = session {
+        desk = desk.sessions.remove(session).unwrap_or_default();
+    }
     if desk.socket == Mode::Wedged {
         return Ok(Some(stream));
     }

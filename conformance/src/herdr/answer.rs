@@ -118,6 +118,12 @@ pub fn to_line(desk: &Desk, line: &str) -> Option<String> {
 pub fn to_command(desk: &Desk, arguments: &[&str], socket: &str) -> Option<Spoken> {
     let mut asked = Asked::default();
     let (name, method) = match arguments {
+        ["--session", session, rest @ ..] => {
+            let stopped = Desk { cli: Mode::NoServer, ..Desk::default() };
+            let base = socket.rsplit_once('/').map_or("", |(base, _)| base);
+            let socket = format!("{base}/sessions/{session}/herdr.sock");
+            return to_command(desk.sessions.get(*session).unwrap_or(&stopped), rest, &socket);
+        }
         ["--version"] => return Some(said(&format!("herdr {VERSION}\n"))),
         ["agent", "get", "--help"] => {
             return Some(said("Show an agent\n\nUsage: herdr agent get <target>\n\nArguments:\n  <target>\n\n"));

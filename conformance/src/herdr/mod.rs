@@ -24,6 +24,8 @@ pub struct Desk {
     pub panes: Vec<Pane>,
     /// What their terminals show, with colours, by `pane_id`. A pane that is not here shows nothing.
     pub screens: BTreeMap<String, String>,
+    /// Named sessions: servers of their own, each with a socket of its own.
+    pub sessions: BTreeMap<String, Self>,
 }
 
 /// How one of the two ways to herdr behaves.

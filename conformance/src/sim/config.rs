@@ -20,6 +20,9 @@ pub const STATE_DIR: &str = "/home/u/.local/state/panewire";
 /// The simulated herdr's socket.
 pub const HERDR_SOCKET: &str = "/home/u/.config/herdr/herdr.sock";
 
+/// Where herdr keeps its named sessions.
+pub const HERDR_SESSIONS: &str = "/home/u/.config/herdr/sessions";
+
 /// The simulated herdr's program.
 pub const HERDR_PROGRAM: &str = "herdr";
 
@@ -37,7 +40,12 @@ pub fn config() -> Config {
         tokens: vec![TokenDigest::of(TOKEN)],
         roots: Roots::below(HOME),
         state_dir: STATE_DIR.into(),
-        herdr: Herdr { mode: HerdrMode::Auto, socket: Some(HERDR_SOCKET.into()), program: HERDR_PROGRAM.into() },
+        herdr: Herdr {
+            mode: HerdrMode::Auto,
+            socket: Some(HERDR_SOCKET.into()),
+            sessions_dir: Some(HERDR_SESSIONS.into()),
+            program: HERDR_PROGRAM.into(),
+        },
         demo: Demo::Auto,
         limits: Limits::default(),
     }

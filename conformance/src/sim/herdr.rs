@@ -1,12 +1,11 @@
 //! herdr in virtual time.
 
 use core::time::Duration;
-use std::collections::BTreeMap;
 
 use panewire_core::io::{FailureKind, Op};
 
 use crate::herdr::{Desk, Mode, Pane, answer};
-use crate::sim::config::{HERDR_PROGRAM, HERDR_SOCKET};
+use crate::sim::config::{HERDR_PROGRAM, HERDR_SESSIONS, HERDR_SOCKET};
 use crate::sim::disk::Performed;
 use crate::sim::reply::Reply;
 
@@ -27,10 +26,9 @@ pub struct Herdr {
 impl Herdr {
     /// A herdr without panes that answers on both ways at once.
     #[must_use]
-    pub const fn new() -> Self {
-        let desk = Desk { socket: Mode::Normal, cli: Mode::Normal, panes: Vec::new(), screens: BTreeMap::new() };
+    pub fn new() -> Self {
         let (socket_latency, cli_latency) = (Duration::ZERO, Duration::ZERO);
-        Self { desk, socket_latency, cli_latency, installed: true, questions: Vec::new() }
+        Self { desk: Desk::default(), socket_latency, cli_latency, installed: true, questions: Vec::new() }
     }
 
     /// Opens a pane.
@@ -86,19 +84,28 @@ impl Herdr {
     fn call(&mut self, socket: &str, line: &[u8], within: Duration, answer_cap: usize) -> Performed {
         let line = String::from_utf8_lossy(line);
         self.questions.push(format!("socket {}", question(&line)));
-        if socket != HERDR_SOCKET || self.desk.socket == Mode::NoServer {
+        let Some(desk) = self.behind(socket).filter(|desk| desk.socket != Mode::NoServer) else {
             return at_once(Reply::failed(FailureKind::NotFound));
-        }
+        };
         let Some(whole) = line.strip_suffix('\n') else {
             return timed_out(within);
         };
-        let reply = match answer::to_line(&self.desk, whole) {
+        let reply = match answer::to_line(desk, whole) {
             Some(answer) if answer.len() > answer_cap => Reply::failed(FailureKind::TooLarge),
             Some(answer) => Reply::Answer(answer.into_bytes()),
-            None if self.desk.socket == Mode::Wedged => return timed_out(within),
+            None if desk.socket == Mode::Wedged => return timed_out(within),
             None => Reply::failed(FailureKind::Unreachable),
         };
         in_time(reply, self.socket_latency, within)
+    }
+
+    /// The server that listens on this socket.
+    fn behind(&self, socket: &str) -> Option<&Desk> {
+        if socket == HERDR_SOCKET {
+            return Some(&self.desk);
+        }
+        let name = socket.strip_prefix(HERDR_SESSIONS)?.strip_prefix('/')?.strip_suffix("/herdr.sock")?;
+        self.desk.sessions.get(name)
     }
 
     fn run(&mut self, argv: &[String], within: Duration, output_cap: usize) -> Performed {

@@ -24,7 +24,7 @@ pub extern "C" fn probe(tick: u32) -> u32 {
         tokens: Vec::new(),
         roots: Roots::below("/c"),
         state_dir: "/s".into(),
-        herdr: Herdr { mode: HerdrMode::Auto, socket: None, program: "herdr".into() },
+        herdr: Herdr { mode: HerdrMode::Auto, socket: None, sessions_dir: None, program: "herdr".into() },
         demo: Demo::Always,
         limits: Limits::default(),
     });

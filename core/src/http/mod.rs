@@ -36,7 +36,7 @@ mod tests {
             tokens: vec![TokenDigest::of(TOKEN)],
             roots: Roots::below("/home/u"),
             state_dir: "/home/u/.local/state/panewire".into(),
-            herdr: Herdr { mode: HerdrMode::Off, socket: None, program: String::from("herdr") },
+            herdr: Herdr { mode: HerdrMode::Off, socket: None, sessions_dir: None, program: String::from("herdr") },
             demo: Demo::Auto,
             limits: Limits::default(),
         }

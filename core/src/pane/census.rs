@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::herdr::{HerdrAsk, HerdrError, PaneAgent, Question, Reply};
+use super::herdr::{Everywhere, HerdrError, PaneAgent, Question, Replies, Reply};
 use super::name::PaneName;
 use crate::agent::AgentKind;
 use crate::agent::sessions::{Newest, SessionFile, Sessions};
@@ -62,7 +62,7 @@ pub struct Census {
 
 #[derive(Debug)]
 enum Step {
-    Agents(Box<HerdrAsk>),
+    Agents(Box<Everywhere>),
     Sessions(Box<Sessions>),
     Done,
 }
@@ -76,7 +76,7 @@ impl Census {
             sessions: Some(Box::new(Sessions::new(&config.roots, AgentKind::ALL, limits::MAX_LISTED_SESSIONS))),
             agents: Vec::new(),
             found: Found::default(),
-            step: Step::Agents(Box::new(HerdrAsk::new(now, &config.herdr, Question::Agents))),
+            step: Step::Agents(Box::new(Everywhere::new(now, &config.herdr, Question::Agents))),
             result: None,
         };
         census.advance();
@@ -90,13 +90,9 @@ impl Census {
 
     fn advance(&mut self) {
         if let Step::Agents(ask) = &mut self.step
-            && let Some(reply) = ask.take_result()
+            && let Some(replies) = ask.take_result()
         {
-            match reply {
-                Ok(Reply::Agents(agents)) => self.agents = agents,
-                Err(HerdrError::Failed(text)) => self.found.notes.push(text),
-                Ok(Reply::Agent(_) | Reply::Screen(_)) | Err(HerdrError::NoSuchAgent | HerdrError::Absent) => {}
-            }
+            self.take_agents(replies);
             self.step = self.sessions.take().map_or(Step::Done, Step::Sessions);
         }
         if let Step::Sessions(sessions) = &mut self.step
@@ -104,6 +100,16 @@ impl Census {
         {
             self.step = Step::Done;
             self.settle(newest);
+        }
+    }
+
+    fn take_agents(&mut self, replies: Replies) {
+        for (_, reply) in replies {
+            match reply {
+                Ok(Reply::Agents(agents)) => self.agents.extend(agents),
+                Err(HerdrError::Failed(text)) => self.found.notes.push(text),
+                Ok(_) | Err(_) => {}
+            }
         }
     }
 

@@ -5,9 +5,13 @@
 //!  question ┤   │ no socket, nobody there, silence, not our dialect
 //!           └─ command line: Op::Run ──output, error, deadline──────▶ result
 //! ```
+//!
+//! A named session that has no socket is looked for first: without its directory there is no such session.
 
 mod agent;
 mod answer;
+mod everywhere;
+mod session;
 
 use alloc::boxed::Box;
 use alloc::string::{String, ToString as _};
@@ -16,9 +20,12 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use bytes::Bytes;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 pub use agent::{PaneAgent, SessionKind, SessionRef};
+pub use everywhere::{Everywhere, Replies};
+pub use session::HerdrSession;
+pub(crate) use session::{is_session_name, socket_in};
 
 use answer::Verdict;
 
@@ -34,8 +41,10 @@ use crate::time::{Instant, Now};
 pub enum Question {
     /// The agent of one pane.
     Agent(PaneId),
-    /// The agents of all panes.
-    Agents,
+    /// The agents of all panes of one server.
+    Agents(HerdrSession),
+    /// Everything that one server shows: workspaces, tabs, panes, agents.
+    Snapshot(HerdrSession),
     /// What the terminal of one pane shows.
     Screen(PaneId, ScreenSource),
 }
@@ -58,6 +67,8 @@ pub enum Reply {
     Agent(Box<PaneAgent>),
     /// To [`Question::Agents`], in herdr's order.
     Agents(Vec<PaneAgent>),
+    /// To [`Question::Snapshot`], in herdr's own words.
+    Snapshot(Map<String, Value>),
     /// To [`Question::Screen`]: plain text, or text with ANSI colours.
     Screen(String),
 }
@@ -67,6 +78,8 @@ pub enum Reply {
 pub enum HerdrError {
     /// herdr answered: no such pane, or no agent in it.
     NoSuchAgent,
+    /// herdr has no session of this name.
+    NoSuchSession(String),
     /// There is no herdr here, or it is not to be asked.
     Absent,
     /// The question failed. The whole text for people: `herdr agent get w1:p1: timed out after 4s`.
@@ -76,6 +89,8 @@ pub enum HerdrError {
 /// One question to herdr.
 #[derive(Debug)]
 pub struct HerdrAsk {
+    session: HerdrSession,
+    /// In the words of that session's server.
     question: Question,
     config: Herdr,
     deadline: Instant,
@@ -89,6 +104,8 @@ pub struct HerdrAsk {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Socket(Tag),
+    /// Is there such a session at all?
+    Directory(Tag),
     Cli(Tag),
     Done,
 }
@@ -103,7 +120,9 @@ impl HerdrAsk {
     /// Asks `question` within a budget that has begun before: several questions of one client request share one.
     #[must_use]
     pub fn until(now: Now, deadline: Instant, config: &Herdr, question: Question) -> Self {
+        let (session, question) = question.in_session();
         let mut ask = Self {
+            session,
             question,
             config: config.clone(),
             deadline,
@@ -112,19 +131,38 @@ impl HerdrAsk {
             asks: Asks::default(),
             result: None,
         };
-        match (config.mode, &config.socket) {
-            (HerdrMode::Off, _) => ask.fail(HerdrError::Absent),
-            _ if !ask.question.is_askable() => ask.fail(HerdrError::NoSuchAgent),
-            (HerdrMode::Auto | HerdrMode::Socket, Some(socket)) => ask.call(now, socket.clone()),
-            (HerdrMode::Socket, None) => ask.fail_with("no socket is known: name one with --herdr-socket"),
-            (HerdrMode::Auto | HerdrMode::Cli, _) => ask.run(now),
-        }
+        ask.begin(now);
         ask
     }
 
     /// The result, once.
     pub fn take_result(&mut self) -> Option<Result<Reply, HerdrError>> {
         self.result.take()
+    }
+
+    fn begin(&mut self, now: Now) {
+        if self.config.mode == HerdrMode::Off {
+            return self.fail(HerdrError::Absent);
+        }
+        if !self.question.is_askable() {
+            return self.fail(HerdrError::NoSuchAgent);
+        }
+        let Some(name) = self.session.name() else {
+            return match (self.config.mode, self.config.socket.clone()) {
+                (HerdrMode::Auto | HerdrMode::Socket, Some(socket)) => self.call(now, socket),
+                (HerdrMode::Socket, None) => self.fail_with("no socket is known: name one with --herdr-socket"),
+                _ => self.run(now),
+            };
+        };
+        match self.session.directory(&self.config) {
+            Some(directory) if self.config.mode == HerdrMode::Cli => self.look_for(directory),
+            Some(directory) => self.call(now, socket_in(&directory)),
+            None => self.fail(HerdrError::NoSuchSession(name.into())),
+        }
+    }
+
+    fn look_for(&mut self, path: String) {
+        self.stage = Stage::Directory(self.asks.ask(Op::Stat { path }));
     }
 
     fn call(&mut self, now: Now, socket: String) {
@@ -144,11 +182,23 @@ impl HerdrAsk {
             return self.time_out();
         }
         let mut argv = vec![self.config.program.clone()];
-        argv.extend(self.question.arguments());
+        argv.extend(self.arguments());
         self.stage = Stage::Cli(self.asks.ask(Op::Run { argv, within, output_cap: limits::HERDR_ANSWER_BYTES }));
     }
 
+    /// What comes behind the program's name.
+    fn arguments(&self) -> Vec<String> {
+        let session = self.session.name().map(|name| ["--session".into(), name.into()]);
+        session.into_iter().flatten().chain(self.question.arguments()).collect()
+    }
+
     fn handle_socket(&mut self, now: Now, outcome: Outcome<'_>) {
+        if let Outcome::Failed(failure) = outcome
+            && failure.kind == FailureKind::NotFound
+            && let Some(directory) = self.session.directory(&self.config)
+        {
+            return self.look_for(directory);
+        }
         let verdict = match outcome {
             Outcome::Answer(line) => answer::of_socket(&self.question, line),
             Outcome::Failed(failure) if failure.kind == FailureKind::NotFound => Verdict::OtherWay(None),
@@ -161,21 +211,31 @@ impl HerdrAsk {
             _ => Verdict::OtherWay(Some(answer::UNEXPECTED.to_string())),
         };
         match verdict {
-            Verdict::Reply(reply) => self.finish(Ok(reply)),
+            Verdict::Reply(reply) => self.reply(reply),
             Verdict::NoSuchAgent => self.fail(HerdrError::NoSuchAgent),
             Verdict::Failed(text) => self.fail_with(&text),
             Verdict::OtherWay(said) if self.config.mode == HerdrMode::Auto => {
                 self.socket_said = said;
                 self.run(now);
             }
-            Verdict::OtherWay(said) => self.fail_with(said.as_deref().unwrap_or("the socket is not there")),
+            Verdict::OtherWay(said) => self.fail_with(said.as_deref().unwrap_or(NO_SOCKET)),
+        }
+    }
+
+    fn handle_directory(&mut self, now: Now, outcome: Outcome<'_>) {
+        match outcome {
+            Outcome::Failed(failure) if failure.kind == FailureKind::NotFound => {
+                self.fail(HerdrError::NoSuchSession(self.session.label().into()));
+            }
+            _ if self.config.mode == HerdrMode::Socket => self.fail_with(NO_SOCKET),
+            _ => self.run(now),
         }
     }
 
     fn handle_cli(&mut self, outcome: Outcome<'_>) {
         match outcome {
             Outcome::Ran { exit, stdout, stderr } => match answer::of_cli(&self.question, exit, stdout, stderr) {
-                Verdict::Reply(reply) => self.finish(Ok(reply)),
+                Verdict::Reply(reply) => self.reply(reply),
                 Verdict::NoSuchAgent => self.fail(HerdrError::NoSuchAgent),
                 Verdict::Failed(text) => self.fail_with(&text),
                 Verdict::OtherWay(said) => self.fail_with(said.as_deref().unwrap_or(answer::UNEXPECTED)),
@@ -200,13 +260,26 @@ impl HerdrAsk {
 
     fn fail_with(&mut self, why: &str) {
         let mut text = String::from("herdr");
-        for argument in self.question.arguments() {
+        for argument in self.arguments() {
             text.push(' ');
             text.push_str(&argument);
         }
         text.push_str(": ");
         text.push_str(&answer::shortened(why));
         self.fail(HerdrError::Failed(text));
+    }
+
+    fn reply(&mut self, mut reply: Reply) {
+        let session = &self.session;
+        let agents = match &mut reply {
+            Reply::Agent(agent) => core::slice::from_mut(&mut **agent),
+            Reply::Agents(agents) => agents,
+            Reply::Snapshot(_) | Reply::Screen(_) => &mut [],
+        };
+        for agent in agents {
+            agent.pane = PaneId(session.qualified(agent.pane.as_str()));
+        }
+        self.finish(Ok(reply));
     }
 
     fn fail(&mut self, error: HerdrError) {
@@ -227,6 +300,7 @@ impl Machine for HerdrAsk {
     fn handle_outcome(&mut self, now: Now, tag: Tag, outcome: Outcome<'_>) {
         match self.stage {
             Stage::Socket(asked) if asked == tag => self.handle_socket(now, outcome),
+            Stage::Directory(asked) if asked == tag => self.handle_directory(now, outcome),
             Stage::Cli(asked) if asked == tag => self.handle_cli(outcome),
             _ => {}
         }
@@ -234,6 +308,19 @@ impl Machine for HerdrAsk {
 }
 
 impl Question {
+    /// The server that it goes to, and the question in that server's own words.
+    fn in_session(mut self) -> (HerdrSession, Self) {
+        let session = match &mut self {
+            Self::Agent(pane) | Self::Screen(pane, _) => {
+                let (session, own) = HerdrSession::of(pane);
+                *pane = own;
+                session
+            }
+            Self::Agents(session) | Self::Snapshot(session) => session.clone(),
+        };
+        (session, self)
+    }
+
     /// Whether this could be the name of anything. What could not be must not reach a command line: there a leading `-`
     /// is an option, and a NUL cannot be passed at all.
     fn is_askable(&self) -> bool {
@@ -248,7 +335,8 @@ impl Question {
     fn arguments(&self) -> Vec<String> {
         match self {
             Self::Agent(pane) => vec!["agent".into(), "get".into(), pane.0.clone()],
-            Self::Agents => vec!["agent".into(), "list".into()],
+            Self::Agents(_) => vec!["agent".into(), "list".into()],
+            Self::Snapshot(_) => vec!["api".into(), "snapshot".into()],
             Self::Screen(pane, source) => {
                 let (source, format) = source.words();
                 let words = ["agent", "read", pane.as_str(), "--source", source, "--format", format];
@@ -262,7 +350,8 @@ impl Question {
             Self::Agent(pane) => {
                 json!({"id": "panewire", "method": "agent.get", "params": {"target": pane.as_str()}})
             }
-            Self::Agents => json!({"id": "panewire", "method": "agent.list", "params": {}}),
+            Self::Agents(_) => json!({"id": "panewire", "method": "agent.list", "params": {}}),
+            Self::Snapshot(_) => json!({"id": "panewire", "method": "session.snapshot", "params": {}}),
             Self::Screen(pane, source) => {
                 let (source, format) = source.words();
                 let params = json!({
@@ -287,6 +376,8 @@ impl ScreenSource {
         }
     }
 }
+
+const NO_SOCKET: &str = "the socket is not there";
 
 fn timed_out(after: Duration) -> String {
     alloc::format!("timed out after {}s", after.as_secs())

@@ -10,7 +10,9 @@ pub mod resolve;
 
 pub use census::{Census, Found, Listed};
 pub use demo::Demo;
-pub use herdr::{HerdrAsk, HerdrError, PaneAgent, Question, Reply, ScreenSource, SessionKind, SessionRef};
+pub use herdr::{
+    Everywhere, HerdrAsk, HerdrError, HerdrSession, PaneAgent, Question, Reply, ScreenSource, SessionKind, SessionRef,
+};
 pub use inspect::{Inspect, Inspection};
 pub use name::PaneName;
 pub use resolve::{Recheck, Resolve, ResolveError, Resolved, Verdict};

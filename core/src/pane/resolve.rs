@@ -14,7 +14,7 @@ use alloc::string::String;
 
 pub use recheck::{Recheck, Verdict};
 
-use super::herdr::{HerdrAsk, HerdrError, PaneAgent, Question, Reply};
+use super::herdr::{HerdrAsk, HerdrError, HerdrSession, PaneAgent, Question, Reply};
 use super::name::PaneName;
 use super::probe::{Ends, Probe, ProbeError};
 use crate::agent::AgentKind;
@@ -166,7 +166,7 @@ impl Resolve {
     fn handle_agent(&mut self, now: Now, reply: Result<Reply, HerdrError>) {
         let agent = match reply {
             Ok(Reply::Agent(agent)) => *agent,
-            Ok(Reply::Agents(_) | Reply::Screen(_)) => return self.finish(Err(ResolveError::no_such_agent())),
+            Ok(_) => return self.finish(Err(ResolveError::no_such_agent())),
             Err(error) => return self.finish(Err(error.into())),
         };
         let Some(kind) = AgentKind::from_label(&agent.kind_label) else {
@@ -175,7 +175,8 @@ impl Resolve {
         self.kind = kind;
         let wanted = wanted_by(&agent);
         if wanted == Wanted::Newest && agent.directory().is_some() {
-            self.step = Step::Siblings(Box::new(HerdrAsk::until(now, self.deadline, &self.herdr, Question::Agents)));
+            let question = Question::Agents(HerdrSession::of(&self.pane).0);
+            self.step = Step::Siblings(Box::new(HerdrAsk::until(now, self.deadline, &self.herdr, question)));
         } else {
             self.locate(agent.directory(), &wanted);
         }
@@ -186,7 +187,7 @@ impl Resolve {
     fn handle_siblings(&mut self, reply: Result<Reply, HerdrError>) {
         let agents = match reply {
             Ok(Reply::Agents(agents)) => agents,
-            Ok(Reply::Agent(_) | Reply::Screen(_)) => return self.finish(Err(ResolveError::no_such_agent())),
+            Ok(_) => return self.finish(Err(ResolveError::no_such_agent())),
             Err(error) => return self.finish(Err(error.into())),
         };
         let Some(agent) = self.agent.take() else { return self.finish(Err(ResolveError::no_such_agent())) };
@@ -290,6 +291,7 @@ impl From<HerdrError> for ResolveError {
     fn from(error: HerdrError) -> Self {
         match error {
             HerdrError::NoSuchAgent | HerdrError::Absent => Self::no_such_agent(),
+            HerdrError::NoSuchSession(name) => Self::new(404, &format!("herdr session {name:?} not found")),
             HerdrError::Failed(text) => Self::new(502, &text),
         }
     }

@@ -16,6 +16,8 @@ use crate::time::{Instant, Now, UnixMillis};
 
 pub(crate) const SOCKET: &str = "/run/herdr.sock";
 
+pub(crate) const SESSIONS: &str = "/home/u/.config/herdr/sessions";
+
 /// Files and what herdr will say. Everything that was asked is in `log`.
 #[derive(Debug, Default)]
 pub(crate) struct World {
@@ -221,7 +223,12 @@ pub(crate) fn config() -> Config {
         tokens: vec![],
         roots: Roots::below("/home/u"),
         state_dir: "/home/u/.local/state/panewire".into(),
-        herdr: Herdr { mode: HerdrMode::Auto, socket: Some(SOCKET.into()), program: "herdr".into() },
+        herdr: Herdr {
+            mode: HerdrMode::Auto,
+            socket: Some(SOCKET.into()),
+            sessions_dir: Some(SESSIONS.into()),
+            program: "herdr".into(),
+        },
         demo: Demo::Auto,
         limits: Limits::default(),
     }

@@ -37,7 +37,7 @@ fn driver(directory: &tempfile::TempDir) -> Driver {
         tokens: vec![TokenDigest::of("sesame")],
         roots: Roots { claude: path("claude"), ..Roots::below(&path("home")) },
         state_dir: path("state"),
-        herdr: Herdr { mode: HerdrMode::Off, socket: None, program: "herdr".into() },
+        herdr: Herdr { mode: HerdrMode::Off, socket: None, sessions_dir: None, program: "herdr".into() },
         demo: Demo::Auto,
         limits: Limits::default(),
     };

@@ -114,7 +114,8 @@ fn reply_to(question: &Question, answer: &Value) -> Option<Reply> {
         Question::Agent(pane) => {
             PaneAgent::from_value(result.get("agent")?, Some(pane)).map(Box::new).map(Reply::Agent)
         }
-        Question::Agents => {
+        Question::Snapshot(_) => result.get("snapshot")?.as_object().cloned().map(Reply::Snapshot),
+        Question::Agents(_) => {
             let agents = result.get("agents")?.as_array()?;
             Some(Reply::Agents(agents.iter().filter_map(|agent| PaneAgent::from_value(agent, None)).collect()))
         }

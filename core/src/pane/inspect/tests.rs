@@ -2,7 +2,7 @@ use alloc::string::{String, ToString as _};
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::super::simulated::{SOCKET, World, at, calls};
+use super::super::simulated::{SESSIONS, SOCKET, World, at, calls};
 use super::{Inspect, Inspection, ResolveError};
 use crate::config::{Herdr, HerdrMode};
 use crate::ids::PaneId;
@@ -10,7 +10,7 @@ use crate::io::{Failure, FailureKind, Op, Outcome};
 use crate::machine::Machine as _;
 
 fn herdr(mode: HerdrMode) -> Herdr {
-    Herdr { mode, socket: Some(SOCKET.into()), program: "herdr".into() }
+    Herdr { mode, socket: Some(SOCKET.into()), sessions_dir: Some(SESSIONS.into()), program: "herdr".into() }
 }
 
 fn agent(kind: &str, status: &str) -> Vec<u8> {
