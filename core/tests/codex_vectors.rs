@@ -10,15 +10,21 @@ const VECTORS: &[(&str, &[u8])] = &[
     ("2025-08-bare", include_bytes!("vectors/codex/2025-08-bare.jsonl")),
     ("2025-09-events-behind-items", include_bytes!("vectors/codex/2025-09-events-behind-items.jsonl")),
     ("2026-08-items-and-a-patch", include_bytes!("vectors/codex/2026-08-items-and-a-patch.jsonl")),
+    ("beside-the-conversation", include_bytes!("vectors/codex/beside-the-conversation.jsonl")),
     ("fork-and-things-of-tomorrow", include_bytes!("vectors/codex/fork-and-things-of-tomorrow.jsonl")),
+    ("things-of-tomorrow", include_bytes!("vectors/codex/things-of-tomorrow.jsonl")),
+    ("tools-of-every-kind", include_bytes!("vectors/codex/tools-of-every-kind.jsonl")),
 ];
 
-/// Entries of each vector under [`RULES_VERSION`] 1.
+/// Entries of each vector under [`RULES_VERSION`] 2.
 const COUNTS: &[(&str, usize)] = &[
     ("2025-08-bare", 5),
     ("2025-09-events-behind-items", 10),
     ("2026-08-items-and-a-patch", 10),
+    ("beside-the-conversation", 14),
     ("fork-and-things-of-tomorrow", 8),
+    ("things-of-tomorrow", 9),
+    ("tools-of-every-kind", 20),
 ];
 
 #[test]
@@ -33,5 +39,5 @@ fn conversations_read_as_they_were() {
 fn counts_move_only_with_the_version_of_the_rules() {
     let counts: Vec<(&str, usize)> =
         VECTORS.iter().map(|(name, bytes)| (*name, read_with(&CodexReader, bytes, &Caps::WIRE).len())).collect();
-    assert_eq!((RULES_VERSION, counts.as_slice()), (1, COUNTS));
+    assert_eq!((RULES_VERSION, counts.as_slice()), (2, COUNTS));
 }

@@ -2,8 +2,12 @@
 //! parent.
 //!
 //! A text that comes by another way than the one by which it came first is its double, and makes no entry. The same text by the
-//! same way again was said again. So each text is shown once, whichever way comes first, as long as no more than
-//! [`TEXTS`] others come between.
+//! same way again was said again. So each text is shown once, whichever way comes first.
+//!
+//! Codex writes the two near each other: an event right behind its item or before it, or, in 2025, that of the last answer
+//! at the end of the turn. What must go to make room is what will hardly be asked for: what came by two ways already, then
+//! calls, answers and thoughts, and the newest half is spared. So a message is remembered behind [`SPARED`] others at
+//! least, however many calls and thoughts come between.
 
 use alloc::vec::Vec;
 
@@ -13,7 +17,10 @@ use crate::agent::State;
 use crate::source::json::Value;
 
 /// Texts that are remembered.
-const TEXTS: usize = 30;
+const TEXTS: usize = 41;
+
+/// The newest of them, which stay whatever they are.
+const SPARED: usize = 20;
 
 /// Milliseconds after the fork in which its replay is written. A time stamp later than that is of the fork's own.
 const REPLAY_MILLIS: u64 = 5_000;
@@ -37,6 +44,9 @@ pub(super) enum Topic {
     Notice = 0x60,
 }
 
+/// What there is so much of that it would push messages out.
+const ASIDE: [Topic; 3] = [Topic::Thinking, Topic::Call, Topic::Answer];
+
 /// The memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Memory {
@@ -55,7 +65,8 @@ struct Known {
     digest: [u8; DIGEST_BYTES],
 }
 
-const DIGEST_BYTES: usize = 7;
+/// So few that many fit, so many that one text in 2^34 is mistaken for another.
+const DIGEST_BYTES: usize = 5;
 const HEADER_BYTES: usize = 7;
 
 /// What a session record means.
@@ -112,10 +123,18 @@ impl Memory {
             return false;
         }
         if self.texts.len() >= TEXTS {
-            self.texts.remove(0);
+            self.texts.remove(self.least_wanted());
         }
         self.texts.push(Known { topic, ways: way, digest });
         true
+    }
+
+    /// The place of the text that goes first.
+    fn least_wanted(&self) -> usize {
+        let old = self.texts.get(..self.texts.len().saturating_sub(SPARED)).unwrap_or_default();
+        let is_paired = |known: &Known| known.ways.count_ones() > 1;
+        let is_aside = |known: &Known| ASIDE.iter().any(|topic| known.topic == *topic as u8);
+        old.iter().position(is_paired).or_else(|| old.iter().position(is_aside)).unwrap_or(0)
     }
 
     /// A session record. The first one is this session's; a fork repeats those of its parents.
@@ -185,7 +204,7 @@ impl Digest {
 
     fn finish(self) -> [u8; DIGEST_BYTES] {
         let mixed = (self.solid ^ (self.solid >> 32)).wrapping_mul(PRIME);
-        let [_, digest @ ..] = (mixed ^ (mixed >> 29)).to_be_bytes();
+        let [_, _, _, digest @ ..] = (mixed ^ (mixed >> 29)).to_be_bytes();
         digest
     }
 }
@@ -225,6 +244,32 @@ mod tests {
         }
         assert!(!memory.clone().is_news(Topic::User, Way::Event, digest("text 1")));
         assert!(memory.is_news(Topic::User, Way::Event, digest("text 0")));
+    }
+
+    #[test]
+    fn a_message_is_remembered_behind_any_number_of_calls_and_of_messages_that_came_twice() {
+        let mut memory = Memory::default();
+        assert!(memory.is_news(Topic::Assistant, Way::Item, digest("the answer")));
+        for n in 0..1_000 {
+            assert!(memory.is_news(Topic::Call, Way::Item, digest(&format!("call {n}"))));
+            assert!(memory.is_news(Topic::Answer, Way::Item, digest(&format!("answer {n}"))));
+            assert!(memory.is_news(Topic::Thinking, Way::Event, digest(&format!("thought {n}"))));
+            assert!(memory.is_news(Topic::Assistant, Way::Event, digest(&format!("said {n}"))));
+            assert!(!memory.is_news(Topic::Assistant, Way::Item, digest(&format!("said {n}"))));
+        }
+        assert!(!memory.is_news(Topic::Assistant, Way::Event, digest("the answer")));
+    }
+
+    #[test]
+    fn what_is_new_is_not_pushed_out_by_what_is_old() {
+        let mut memory = Memory::default();
+        for n in 0..TEXTS {
+            memory.is_news(Topic::Assistant, Way::Item, digest(&format!("said {n}")));
+        }
+        assert!(memory.is_news(Topic::Answer, Way::Event, digest("call")));
+        assert!(memory.is_news(Topic::Assistant, Way::Item, digest("more")));
+        assert!(!memory.is_news(Topic::Answer, Way::Item, digest("call")));
+        assert!(memory.is_news(Topic::Assistant, Way::Event, digest("said 1")));
     }
 
     #[test]
