@@ -124,10 +124,13 @@ fn statuses_and_bodies_before_the_upgrade() {
     assert_eq!(daemon.ask(&format!("/agent-transcript?pane=w1:p1&probe=1&token={token}"), false), (204, String::new()));
     assert_eq!(daemon.ask("/healthz", false), (200, "ok\n".to_owned()));
     let info = format!(
-        r#"{{"name":"panewire","version":"{}","protocol":5,"features":["resume","heartbeat","entry","drift","roster"]}}"#,
+        r#"{{"name":"panewire","version":"{}","protocol":5,"features":["resume","heartbeat","entry","drift","roster"],"#,
         env!("CARGO_PKG_VERSION")
     );
-    assert_eq!(daemon.ask(&format!("/info?token={token}"), false), (200, format!("{info}\n")));
+    let (status, body) = daemon.ask(&format!("/info?token={token}"), false);
+    let server_id = fs::read_to_string(machine.path("state/server-id")).unwrap();
+    assert!(status == 200 && body.starts_with(&info), "{body}");
+    assert!(body.contains(&format!(r#""server_id":"{}","server_name":""#, server_id.trim())), "{body}");
 }
 
 #[test]

@@ -201,7 +201,10 @@ fn health_is_for_everybody_and_info_for_those_with_a_token() {
     let mut world = World::new();
     assert_eq!(answer(&mut world, &Ask::get("/healthz")), (200, "ok\n".into()));
     assert_eq!(answer(&mut world, &Ask::get("/info")).0, 401);
-    let info = r#"{"name":"panewire","version":"0.0.0-sim","protocol":5,"features":["resume","heartbeat","entry","drift","roster"]}"#;
+    let info = concat!(
+        r#"{"name":"panewire","version":"0.0.0-sim","protocol":5,"features":["resume","heartbeat","entry","drift","roster"],"#,
+        r#""server_id":"5e12e1d000000001","server_name":"workstation","scope":"admin"}"#
+    );
     assert_eq!(answer(&mut world, &Ask::get(&format!("/info?token={TOKEN}"))), (200, format!("{info}\n")));
     assert_eq!(answer(&mut world, &Ask::get(&format!("/nothing?token={TOKEN}"))).0, 404);
     assert_eq!(answer(&mut world, &Ask::get(&format!("/info?token={TOKEN}")).by("POST")).0, 405);

@@ -39,6 +39,7 @@ mod bodies;
 mod cards;
 mod counting;
 mod demo;
+mod devices;
 mod events;
 mod exchange;
 mod hints;
@@ -58,6 +59,7 @@ use self::bodies::Bodies;
 use self::cards::Cards;
 use self::counting::Counting;
 use self::demo::DemoPane;
+use self::devices::Devices;
 use self::events::Events;
 use self::exchange::Exchange;
 use self::hints::Directories;
@@ -105,6 +107,7 @@ pub struct Bridge {
     events: Events,
     store: IndexStore,
     demo: DemoPane,
+    devices: Devices,
     /// Clients for which something may have changed.
     dirty: BTreeSet<ExId>,
     /// Clients that wait for the next look at their file before they read it again.
@@ -135,6 +138,7 @@ impl Bridge {
     #[must_use]
     pub fn new(config: Config) -> Self {
         let store = IndexStore::new(&config.state_dir);
+        let devices = Devices::new(&config.state_dir);
         Self {
             config,
             now: Now::default(),
@@ -158,6 +162,7 @@ impl Bridge {
             events: Events::default(),
             store,
             demo: DemoPane::default(),
+            devices,
             dirty: BTreeSet::new(),
             paused: BTreeSet::new(),
             unproven: BTreeSet::new(),
@@ -301,6 +306,7 @@ impl Bridge {
                 self.directories.handle_outcome(now, tag, outcome);
                 return self.run_directories();
             }
+            Owner::Devices => return self.register_outcome(tag, outcome),
             Owner::Demo => return self.demo_outcome(tag, outcome),
             Owner::Nobody => {}
         }

@@ -12,6 +12,8 @@ use crate::limits::Limits;
 pub struct Config {
     /// The version that `GET /info` names.
     pub version: String,
+    /// Who this server is, for its clients.
+    pub server: Server,
     /// The machine's own names, which a `Host` header may carry beside IP literals and `localhost`.
     pub own_names: Vec<String>,
     /// Further names for `Host` (`--allow-host`).
@@ -30,6 +32,17 @@ pub struct Config {
     pub demo: Demo,
     /// The bounds.
     pub limits: Limits,
+}
+
+/// Who a server is, for its clients.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Server {
+    /// 16 hexadecimal digits that stay the same for as long as its state directory is kept.
+    pub id: String,
+    /// Its name for people.
+    pub name: String,
+    /// Its address as a client on the same machine reaches it, without a final `/`.
+    pub url: String,
 }
 
 /// The directories of the agents.

@@ -199,6 +199,8 @@ pub enum CloseCode {
     Protocol,
     /// 1007
     NotUtf8,
+    /// 1008: the client may not have this any more.
+    Policy,
     /// 1009
     TooLarge,
     /// 1011
@@ -215,6 +217,7 @@ impl CloseCode {
             Self::Normal => 1000,
             Self::Protocol => 1002,
             Self::NotUtf8 => 1007,
+            Self::Policy => 1008,
             Self::TooLarge => 1009,
             Self::Internal => 1011,
             Self::Lagged => 4000,

@@ -81,6 +81,12 @@ pub const MAX_MESSAGE_BYTES: usize = 4 * 1024;
 /// Bytes of the body of a request. A longer one is answered 413.
 pub const MAX_BODY_BYTES: usize = 64 * 1024;
 
+/// Bytes of the body of a request that pairs or revokes a device. A longer one is answered 413.
+pub const PAIRING_BODY_BYTES: usize = 4 * 1024;
+
+/// Bodies of devices that pair, which nobody knows yet, that are on their way at once. One more is answered 503.
+pub const MAX_PAIRING_BODIES: usize = 16;
+
 /// Bytes of the bodies that are on their way at once. For one more there is no room: it is answered 503.
 pub const BODIES_BYTES: usize = 4 * 1024 * 1024;
 

@@ -23,6 +23,7 @@ pub mod fetch;
 pub mod files;
 mod greeting;
 pub mod http;
+pub mod identity;
 pub mod impatient;
 pub mod inbox;
 #[cfg(all(feature = "inotify", target_os = "linux"))]

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Seek as _, SeekFrom, Write as _};
+use std::net::SocketAddr;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
@@ -18,6 +19,8 @@ pub struct Holder {
     pub pid: u32,
     /// Its address, once it listens.
     pub url: Option<String>,
+    /// What it listens on: that may be every address of the machine.
+    pub listen: Option<SocketAddr>,
 }
 
 impl Lock {
@@ -42,12 +45,13 @@ impl Lock {
         Ok(lock)
     }
 
-    /// Leaves word of where this process listens, for commands that look for it.
+    /// Leaves word of where this process listens, for commands that look for it: its address, and what it listens on.
     ///
     /// # Errors
     /// What the system says.
-    pub fn say(&mut self, url: Option<&str>) -> io::Result<()> {
-        let text = format!("{} {}\n", std::process::id(), url.unwrap_or_default());
+    pub fn say(&mut self, place: Option<(&str, SocketAddr)>) -> io::Result<()> {
+        let place = place.map_or_else(String::new, |(url, listen)| format!("{url} {listen}"));
+        let text = format!("{} {place}\n", std::process::id());
         self.0.set_len(0)?;
         self.0.seek(SeekFrom::Start(0))?;
         self.0.write_all(text.as_bytes())
@@ -79,8 +83,10 @@ fn open(state_dir: &Path) -> io::Result<File> {
 
 fn read(state_dir: &Path) -> Option<Holder> {
     let text = fs::read_to_string(state_dir.join(NAME)).ok()?;
-    let (pid, url) = text.trim_end_matches('\n').split_once(' ')?;
-    Some(Holder { pid: pid.parse().ok()?, url: (!url.is_empty()).then(|| url.to_owned()) })
+    let mut words = text.split_whitespace();
+    let pid = words.next()?.parse().ok()?;
+    let url = words.next().map(str::to_owned);
+    Some(Holder { pid, url, listen: words.next().and_then(|listen| listen.parse().ok()) })
 }
 
 #[cfg(test)]
@@ -97,10 +103,12 @@ mod tests {
         let error = Lock::take(&state_dir).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(error.to_string(), format!("another daemon (process {pid}) has it"));
-        assert_eq!(holder(&state_dir), Some(Holder { pid, url: None }));
-        lock.say(Some("http://127.0.0.1:1234")).unwrap();
-        lock.say(Some("http://127.0.0.1:9")).unwrap();
-        assert_eq!(holder(&state_dir), Some(Holder { pid, url: Some("http://127.0.0.1:9".into()) }));
+        assert_eq!(holder(&state_dir), Some(Holder { pid, url: None, listen: None }));
+        lock.say(Some(("http://127.0.0.1:1234", "127.0.0.1:1234".parse().unwrap()))).unwrap();
+        let listen = "0.0.0.0:9".parse().unwrap();
+        lock.say(Some(("http://127.0.0.1:9", listen))).unwrap();
+        let url = Some("http://127.0.0.1:9".into());
+        assert_eq!(holder(&state_dir), Some(Holder { pid, url, listen: Some(listen) }));
         drop(lock);
         assert_eq!(holder(&state_dir), None, "the file stays, the lock does not");
         Lock::take(&state_dir).unwrap();

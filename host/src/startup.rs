@@ -15,7 +15,7 @@ use crate::inbox::Inbox;
 use crate::lock::Lock;
 use crate::problem::Problem;
 use crate::surroundings::Surroundings;
-use crate::{Driver, Log, Performer, token};
+use crate::{Driver, Log, Performer, identity, token};
 
 /// After a signal, sockets get this long to be closed in good order.
 pub const SHUTDOWN_WITHIN: Duration = Duration::from_secs(3);
@@ -27,7 +27,7 @@ pub struct Startup {
     pub log: Log,
     lock: Lock,
     listener: TcpListener,
-    url: String,
+    address: SocketAddr,
     secret: String,
     /// Where the token comes from, as the first line says it.
     origin: String,
@@ -64,9 +64,12 @@ impl Startup {
             log.write(Level::Warn, &text);
         }
         raise_descriptor_limit();
-        let config = surroundings.config(serve, &secret)?;
+        let mut config = surroundings.config(serve, &secret)?;
+        config.server.id = identity::load(state_dir)
+            .map_err(|error| Problem::new(format_args!("cannot tell which server this is: {error}")))?;
+        config.server.url = url(address);
         let (performer, serve) = (Performer::new(), serve.clone());
-        Ok(Self { log, lock, listener, url: url(address), secret, origin, config, performer, serve })
+        Ok(Self { log, lock, listener, address, secret, origin, config, performer, serve })
     }
 
     /// The address, for the runtime: it does not block.
@@ -103,11 +106,12 @@ impl Startup {
     /// # Errors
     /// That the state directory cannot be written.
     pub fn announce(&mut self) -> Result<(), Problem> {
-        let said = self.lock.say(Some(&self.url));
+        let url = &self.config.server.url;
+        let said = self.lock.say(Some((url, self.address)));
         said.map_err(|error| Problem::new(format_args!("cannot write the lock file: {error}")))?;
         let mut out = io::stdout().lock();
         // A daemon whose standard output is closed serves all the same.
-        let _ = writeln!(out, "listening {} {}", self.url, self.origin).and_then(|()| out.flush());
+        let _ = writeln!(out, "listening {url} {}", self.origin).and_then(|()| out.flush());
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use panewire_core::config::{Config, Demo, Herdr, Roots};
+use panewire_core::config::{Config, Demo, Herdr, Roots, Server};
 use panewire_core::http::auth::TokenDigest;
 use panewire_core::limits::Limits;
 
@@ -103,6 +103,7 @@ impl Surroundings {
     pub fn config(&self, serve: &Serve, token: &str) -> Result<Config, Unusable> {
         Ok(Config {
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            server: Server { name: self.name().to_owned(), ..Server::default() },
             own_names: self.own_names.clone(),
             allow_hosts: serve.allow_hosts.clone(),
             allow_origins: serve.allow_origins.clone(),
@@ -113,6 +114,12 @@ impl Surroundings {
             demo: if serve.demo { Demo::Always } else { Demo::Auto },
             limits: Limits::default(),
         })
+    }
+
+    /// How people call this machine.
+    fn name(&self) -> &str {
+        let named = self.own_names.iter().find(|name| !name.ends_with(".local")).or_else(|| self.own_names.first());
+        named.map_or("panewire", String::as_str)
     }
 }
 
@@ -292,6 +299,7 @@ mod tests {
         assert_eq!(config.roots.claude, format!("{home}/.claude"));
         assert_eq!(config.state_dir, format!("{home}/.local/state/panewire"));
         assert_eq!((config.demo, config.allow_hosts), (Demo::Always, vec!["tail.net".to_owned()]));
+        assert_eq!(config.server, Server { id: String::new(), name: "box".into(), url: String::new() });
         assert!(config.tokens.iter().any(|digest| digest.matches("secret")));
         assert!(!format!("{:?}", config.tokens).contains("secret"));
     }

@@ -1,7 +1,7 @@
 //! The configuration that scenarios start from.
 
 use panewire_core::Config;
-use panewire_core::config::{Demo, Herdr, HerdrMode, Roots};
+use panewire_core::config::{Demo, Herdr, HerdrMode, Roots, Server};
 use panewire_core::http::auth::TokenDigest;
 use panewire_core::limits::Limits;
 
@@ -29,11 +29,15 @@ pub const HERDR_PROGRAM: &str = "herdr";
 /// The version that the simulated bridge says it has.
 pub const VERSION: &str = "0.0.0-sim";
 
+/// The name of the simulated server for its clients.
+pub const SERVER_ID: &str = "5e12e1d000000001";
+
 /// A bridge with herdr on both ways, one token, and a home in which nothing lies yet.
 #[must_use]
 pub fn config() -> Config {
     Config {
         version: VERSION.into(),
+        server: Server { id: SERVER_ID.into(), name: "workstation".into(), url: "http://127.0.0.1:8787".into() },
         own_names: vec!["workstation".into()],
         allow_hosts: Vec::new(),
         allow_origins: Vec::new(),

@@ -3,7 +3,7 @@
 use panewire_core::Bridge;
 use panewire_core::agent::claude::{ClaudeReader, Selection};
 use panewire_core::agent::{Caps, Line, Reader as _};
-use panewire_core::config::{Config, Demo, Herdr, HerdrMode, Roots};
+use panewire_core::config::{Config, Demo, Herdr, HerdrMode, Roots, Server};
 use panewire_core::ids::ExId;
 use panewire_core::io::{Input, Output, Request};
 use panewire_core::limits::Limits;
@@ -18,6 +18,7 @@ pub extern "C" fn probe(tick: u32) -> u32 {
     reader.read(&Line { offset: 0, bytes: line.as_bytes(), over_cap: None }, &Caps::WIRE, &mut |_| made += 1);
     let mut bridge = Bridge::new(Config {
         version: String::new(),
+        server: Server::default(),
         own_names: Vec::new(),
         allow_hosts: Vec::new(),
         allow_origins: Vec::new(),

@@ -9,7 +9,7 @@ use super::exchange::Exchange;
 use crate::http::{Answer, Manner, Post};
 use crate::ids::ExId;
 use crate::io::Fin;
-use crate::limits::{BODIES_BYTES, BODY_WITHIN, DISCARDED_BODY_BYTES};
+use crate::limits::{BODIES_BYTES, BODY_WITHIN, DISCARDED_BODY_BYTES, MAX_PAIRING_BODIES};
 use crate::time::Instant;
 use crate::timers::Timer;
 
@@ -70,8 +70,12 @@ impl Bodies {
 }
 
 impl Bridge {
-    /// Waits for the body of this call.
+    /// Waits for the body of this call. Of those who pair, whom nobody knows yet, only a few at once.
     pub(super) fn await_body(&mut self, ex: ExId, post: Post, manner: Manner) {
+        let pairing = self.bodies.open.values().filter(|upload| upload.post == Post::Pair).count();
+        if post == Post::Pair && pairing >= MAX_PAIRING_BODIES {
+            return self.answer(ex, Answer::text(503, "too many devices pair at once: try again later", &manner));
+        }
         let until = self.after(BODY_WITHIN);
         self.exchanges.insert(ex, Exchange::Body);
         let upload = Upload { post, manner, bytes: Vec::new(), came: 0, until, refused: None };
@@ -81,6 +85,9 @@ impl Bridge {
 
     /// A piece of a body came. One that nobody waits for is forgotten.
     pub(super) fn body(&mut self, ex: ExId, piece: &[u8], fin: Fin) {
+        if let Some(Exchange::Parked(parked)) = self.exchanges.get_mut(&ex) {
+            return parked.take(piece, fin);
+        }
         if !self.bodies.take(ex, piece, fin) {
             return;
         }
@@ -107,9 +114,9 @@ impl Bridge {
     }
 
     /// Ends the exchange without its call.
-    pub(super) fn stop_body(&mut self, ex: ExId) {
+    pub(super) fn stop_body(&mut self, ex: ExId, refusal: impl Fn(&Manner) -> Answer) {
         if let Some(upload) = self.bodies.open.get(&ex) {
-            let answer = Answer::text(503, "shutting down", &upload.manner);
+            let answer = refusal(&upload.manner);
             self.answer(ex, answer);
         }
     }

@@ -17,7 +17,6 @@ pub(super) struct Events {
 
 impl Bridge {
     /// Tells everybody who follows events. Where nobody does, it is numbered and forgotten.
-    #[allow(dead_code, reason = "what is published comes with the endpoints that do it")]
     pub(super) fn publish(&mut self, event: &Event) {
         self.events.seq = self.events.seq.saturating_add(1);
         if self.events.subscribers.is_empty() {

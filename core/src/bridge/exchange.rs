@@ -5,6 +5,7 @@ use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
+use super::devices::Parked;
 use super::ops::Owner;
 use super::rosters::{FoundChild, Sought};
 use super::sessions::ChildOf;
@@ -12,7 +13,7 @@ use super::watch::source_of;
 use super::{Bridge, Listing, demo};
 use crate::http::info::Info;
 use crate::http::panes::Panes;
-use crate::http::{self, Answer, Call, EntryCall, Manner, Refusal, TranscriptCall};
+use crate::http::{self, Answer, Call, EntryCall, Manner, Refusal, Routed, TranscriptCall};
 use crate::ids::{ExId, PaneId};
 use crate::io::{CloseCode, Frame, Level, Output, Request};
 use crate::limits::MAX_EXCHANGES;
@@ -25,6 +26,10 @@ use crate::timers::Timer;
 /// What an exchange waits for.
 #[derive(Debug)]
 pub(super) enum Exchange {
+    /// Nobody knows yet whose it is.
+    Parked(Box<Parked>),
+    /// A device is being paired or revoked.
+    Pairing { manner: Manner },
     /// Its body is on its way.
     Body,
     /// Its pane is being resolved.
@@ -81,10 +86,34 @@ impl Wanted {
     }
 }
 
+/// How an exchange ends that its client did not end.
+#[derive(Debug)]
+pub(super) struct Ending {
+    /// For a WebSocket.
+    code: CloseCode,
+    reason: &'static str,
+    /// For a request that has no answer yet.
+    status: u16,
+    text: &'static str,
+}
+
+impl Ending {
+    /// The daemon stops.
+    const STOPPED: Self =
+        Self { code: CloseCode::Normal, reason: "server stopped", status: 503, text: "shutting down" };
+
+    /// The device is none any more.
+    pub(super) const REVOKED: Self =
+        Self { code: CloseCode::Policy, reason: "device revoked", status: 401, text: "unauthorized" };
+}
+
 impl Bridge {
     pub(super) fn request(&mut self, ex: ExId, request: &Request<'_>) {
-        let (call, manner) = match http::route(request, &self.config) {
-            Ok(routed) => (routed.call, routed.manner),
+        if self.must_park(request) {
+            return self.park(ex, request);
+        }
+        let Routed { call, manner, caller } = match http::route(request, &self.config, self.devices.register()) {
+            Ok(routed) => routed,
             Err(refusal) => return self.answer(ex, refusal.into()),
         };
         if self.stopping {
@@ -93,6 +122,7 @@ impl Bridge {
         if self.exchanges.len() >= MAX_EXCHANGES {
             return self.answer(ex, Answer::text(503, "too many clients: try again later", &manner));
         }
+        self.note_caller(ex, caller);
         self.perform(ex, call, manner);
     }
 
@@ -102,7 +132,14 @@ impl Bridge {
             Call::Posted(post) => self.await_body(ex, post, manner),
             Call::Healthz => self.answer(ex, Answer::text(200, "ok", &manner)),
             Call::Drift => self.answer(ex, Answer::json(self.streams.drift(), &manner)),
-            Call::Info => self.answer(ex, Answer::json(&Info::of(&self.config), &manner)),
+            Call::Info => {
+                let answer = Answer::json(&Info::of(&self.config, self.devices.of(ex)), &manner);
+                self.answer(ex, answer);
+            }
+            Call::Offer(grant) => self.offer(ex, grant, manner),
+            Call::Pair(call) => self.pair(ex, &call, manner),
+            Call::Devices => self.list_devices(ex, &manner),
+            Call::Revoke(id) => self.revoke(ex, &id, manner),
             Call::Preflight => self.answer(ex, Answer::empty(204, &manner)),
             Call::Panes => {
                 self.exchanges.insert(ex, Exchange::Listing { manner });
@@ -159,7 +196,9 @@ impl Bridge {
                 // There is something else to follow: then the demo is a pane like any other that is not there.
                 Some(Exchange::Connecting { .. }) => self.resolve(ex, demo::PANE.into()),
                 Some(
-                    Exchange::Body
+                    Exchange::Parked(_)
+                    | Exchange::Pairing { .. }
+                    | Exchange::Body
                     | Exchange::Client { .. }
                     | Exchange::WholeEntry
                     | Exchange::Finding(_)
@@ -172,7 +211,10 @@ impl Bridge {
 
     /// Forgets an exchange, whatever it was doing.
     pub(super) fn forget(&mut self, ex: ExId) {
+        self.leave_device(ex);
         match self.exchanges.remove(&ex) {
+            Some(Exchange::Parked(_)) => self.leave_parked(),
+            Some(Exchange::Pairing { .. }) => self.leave_pairing(ex),
             Some(Exchange::Client { session, .. }) => self.leave(ex, session),
             Some(Exchange::WholeEntry) => self.leave_whole_entry(ex),
             Some(Exchange::Body) => drop(self.leave_body(ex)),
@@ -197,29 +239,38 @@ impl Bridge {
         self.stopping = true;
         let open: BTreeSet<ExId> = self.exchanges.keys().copied().collect();
         for ex in open {
-            match self.exchanges.get_mut(&ex) {
-                Some(Exchange::Client { client, .. }) => {
-                    client.close(CloseCode::Normal, "server stopped", &mut self.outputs);
-                }
-                Some(
-                    Exchange::Connecting { manner, .. } | Exchange::Listing { manner } | Exchange::Card { manner },
-                ) => {
-                    let answer = Answer::text(503, "shutting down", manner);
-                    self.answer(ex, answer);
-                }
-                Some(Exchange::Finding(finding)) => {
-                    let answer = Answer::text(503, "shutting down", &finding.manner);
-                    self.answer(ex, answer);
-                }
-                Some(Exchange::WholeEntry) => self.stop_whole_entry(ex),
-                Some(Exchange::Body) => self.stop_body(ex),
-                None => {}
-            }
-            self.forget(ex);
+            self.end(ex, &Ending::STOPPED);
         }
         for no in self.streams.numbers() {
             self.save_index(no, true);
         }
+    }
+
+    /// Ends an exchange, whatever it is doing: a client is closed, and who still waits is refused.
+    pub(super) fn end(&mut self, ex: ExId, ending: &Ending) {
+        let refusal = |manner: &Manner| Answer::text(ending.status, ending.text, manner);
+        match self.exchanges.get_mut(&ex) {
+            Some(Exchange::Client { client, .. }) => client.close(ending.code, ending.reason, &mut self.outputs),
+            Some(
+                Exchange::Connecting { manner, .. }
+                | Exchange::Listing { manner }
+                | Exchange::Card { manner }
+                | Exchange::Pairing { manner },
+            ) => {
+                let answer = refusal(manner);
+                self.answer(ex, answer);
+            }
+            Some(Exchange::Finding(finding)) => {
+                let answer = refusal(&finding.manner);
+                self.answer(ex, answer);
+            }
+            // Its origin was not looked at yet.
+            Some(Exchange::Parked(_)) => self.answer(ex, refusal(&Manner::default())),
+            Some(Exchange::WholeEntry) => self.stop_whole_entry(ex, refusal),
+            Some(Exchange::Body) => self.stop_body(ex, refusal),
+            None => {}
+        }
+        self.forget(ex);
     }
 
     /// Finds out what a pane shows, for one more who asks.
@@ -343,6 +394,7 @@ impl Bridge {
     }
 
     pub(super) fn answer(&mut self, ex: ExId, answer: Answer) {
+        self.devices.leave(ex);
         self.outputs.push_back(Output::Respond(ex, answer.head));
         if !answer.body.is_empty() {
             self.outputs.push_back(Output::Send(ex, Frame::Body(answer.body)));

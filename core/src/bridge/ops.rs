@@ -30,6 +30,8 @@ pub(crate) enum Owner {
     Store,
     /// The watched directories.
     Watches,
+    /// The list of devices.
+    Devices,
     /// The demo conversation.
     Demo,
     /// Nobody: the answer does not matter.

@@ -157,7 +157,7 @@ impl Bridge {
         if let Some(WholeEntry { stage: Stage::Sending(sending), .. }) = self.whole_entries.open.get(&ex) {
             let until = sending.taken.plus(STALL);
             if until <= self.now.mono {
-                self.stop_whole_entry(ex);
+                self.outputs.push_back(Output::Finish(ex));
                 self.forget(ex);
             } else {
                 self.timers.set(Timer::Liveness(ex), until);
@@ -166,11 +166,11 @@ impl Bridge {
     }
 
     /// Ends the exchange without its entry.
-    pub(super) fn stop_whole_entry(&mut self, ex: ExId) {
+    pub(super) fn stop_whole_entry(&mut self, ex: ExId, refusal: impl Fn(&Manner) -> Answer) {
         match self.whole_entries.open.get(&ex) {
             Some(WholeEntry { stage: Stage::Sending(_), .. }) => self.outputs.push_back(Output::Finish(ex)),
             Some(entry) => {
-                let answer = Answer::text(503, "shutting down", &entry.manner);
+                let answer = refusal(&entry.manner);
                 self.answer(ex, answer);
             }
             None => {}

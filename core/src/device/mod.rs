@@ -36,6 +36,17 @@ pub enum Scope {
     Read,
 }
 
+impl Scope {
+    /// Its word on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Read => "read",
+        }
+    }
+}
+
 /// Who makes a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Caller {

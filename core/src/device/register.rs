@@ -137,6 +137,12 @@ impl Register {
         }
     }
 
+    /// A list that is known, for tests of those who ask it.
+    #[cfg(test)]
+    pub(crate) fn of(devices: Vec<Device>) -> Self {
+        Self { list: List::Known(devices), ..Self::new("/state") }
+    }
+
     /// Whether the list is known, or known to be unusable; if not, it is being read from now on.
     pub fn is_ready(&mut self, now: Now) -> bool {
         match &self.list {
@@ -149,6 +155,12 @@ impl Register {
                 false
             }
         }
+    }
+
+    /// Whether the list is known.
+    #[must_use]
+    pub const fn is_known(&self) -> bool {
+        matches!(self.list, List::Known(_))
     }
 
     /// Whose bearer this is.

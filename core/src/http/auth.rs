@@ -33,6 +33,12 @@ impl TokenDigest {
         self.0.ct_eq(&other.0).into()
     }
 
+    /// Whether it is one of these, in a time that does not depend on which.
+    #[must_use]
+    pub fn is_among(&self, known: &[Self]) -> bool {
+        known.iter().fold(Choice::from(0), |any, known| any | known.0.ct_eq(&self.0)).into()
+    }
+
     /// The digest that these 64 hexadecimal digits in lower case stand for; `None` for anything else.
     #[must_use]
     pub fn from_hex(text: &str) -> Option<Self> {
@@ -64,11 +70,13 @@ impl fmt::Display for TokenDigest {
 /// A bearer header that is there decides alone: a right query does not rescue a wrong header.
 #[must_use]
 pub fn is_authorized(request: &Request<'_>, target: &Target<'_>, tokens: &[TokenDigest]) -> bool {
-    let Some(token) = bearer(request).map_or_else(|| target.filled("token"), Presented::into_text) else {
-        return false;
-    };
-    let presented = TokenDigest::of(&token);
-    tokens.iter().fold(Choice::from(0), |any, known| any | known.0.ct_eq(&presented.0)).into()
+    presented(request, target).is_some_and(|token| token.is_among(tokens))
+}
+
+/// The digest of the token that the request brings, if it brings one.
+pub(super) fn presented(request: &Request<'_>, target: &Target<'_>) -> Option<TokenDigest> {
+    let token = bearer(request).map_or_else(|| target.filled("token"), Presented::into_text)?;
+    Some(TokenDigest::of(&token))
 }
 
 /// What a bearer header presents: text, or bytes that no token consists of.

@@ -2,6 +2,7 @@
 
 pub mod answer;
 pub mod auth;
+pub mod devices;
 pub mod guard;
 pub mod info;
 pub mod panes;
@@ -10,8 +11,8 @@ pub mod route;
 pub mod target;
 
 pub use answer::{Answer, Manner, Refusal};
-pub use post::{ApproveCall, Post, SendCall, Typed};
-pub use route::{Call, EntryCall, Routed, TranscriptCall, route};
+pub use post::{ApproveCall, PairCall, Post, SendCall, Typed};
+pub use route::{Call, EntryCall, Routed, TranscriptCall, needs_devices, route};
 
 #[cfg(test)]
 mod tests {
@@ -21,7 +22,7 @@ mod tests {
     use alloc::vec;
 
     use super::auth::TokenDigest;
-    use crate::config::{Config, Demo, Herdr, HerdrMode, Roots};
+    use crate::config::{Config, Demo, Herdr, HerdrMode, Roots, Server};
     use crate::io::Request;
     use crate::limits::Limits;
 
@@ -33,6 +34,7 @@ mod tests {
             own_names: vec![],
             allow_hosts: vec![],
             allow_origins: vec![],
+            server: Server { id: "5e12e1d000000001".into(), name: "box".into(), url: "http://127.0.0.1:8787".into() },
             tokens: vec![TokenDigest::of(TOKEN)],
             roots: Roots::below("/home/u"),
             state_dir: "/home/u/.local/state/panewire".into(),

@@ -8,8 +8,10 @@ use alloc::string::String;
 use serde_json::{Map, Value};
 
 use super::route::Call;
-use crate::ids::PaneId;
-use crate::limits::MAX_BODY_BYTES;
+use crate::device::pairing::Grant;
+use crate::device::{Scope, readable_name};
+use crate::ids::{DeviceId, PaneId};
+use crate::limits::{MAX_BODY_BYTES, PAIRING_BODY_BYTES};
 
 /// An endpoint that takes a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +22,12 @@ pub enum Post {
     Approve,
     /// `POST /agent-mode/cycle`
     CycleMode,
+    /// `POST /admin/pairing`
+    Offer,
+    /// `POST /pair`
+    Pair,
+    /// `POST /admin/devices/revoke`
+    Revoke,
 }
 
 /// `POST /send`: something is typed into a pane.
@@ -53,12 +61,22 @@ pub struct ApproveCall {
     pub question: Option<String>,
 }
 
+/// `POST /pair`: a device brings a code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PairCall {
+    /// The code, as it was typed.
+    pub code: String,
+    /// How the device calls itself.
+    pub name: String,
+}
+
 impl Post {
     /// Bytes of its body at most. More is answered 413.
     #[must_use]
     pub const fn body_bytes(self) -> usize {
         match self {
             Self::Send | Self::Approve | Self::CycleMode => MAX_BODY_BYTES,
+            Self::Offer | Self::Pair | Self::Revoke => PAIRING_BODY_BYTES,
         }
     }
 
@@ -67,6 +85,7 @@ impl Post {
     pub const fn writes(self) -> bool {
         match self {
             Self::Send | Self::Approve | Self::CycleMode => true,
+            Self::Offer | Self::Pair | Self::Revoke => false,
         }
     }
 
@@ -77,6 +96,16 @@ impl Post {
     pub fn read(self, body: &[u8]) -> Result<Call, &'static str> {
         let fields = Fields::parse(body);
         match self {
+            // Who asks for nothing in particular gets a code for everything.
+            Self::Offer if body.iter().all(u8::is_ascii_whitespace) => {
+                Ok(Call::Offer(Grant { scope: Scope::Full, name: None }))
+            }
+            Self::Offer => fields.and_then(|fields| fields.offer()).map(Call::Offer).ok_or("want {scope,name}"),
+            Self::Pair => fields.and_then(|fields| fields.pair()).map(Call::Pair).ok_or("want {code,device_name}"),
+            Self::Revoke => {
+                let id = fields.and_then(|fields| fields.filled("id").map(DeviceId::from));
+                id.map(Call::Revoke).ok_or("want {id}")
+            }
             Self::Send => fields.and_then(|fields| fields.send()).map(Call::Send).ok_or("want {pane,text}"),
             Self::Approve => fields.and_then(|fields| fields.approve()).map(Call::Approve).ok_or("want {agent,seq}"),
             Self::CycleMode => fields.and_then(|fields| fields.pane("pane")).map(Call::CycleMode).ok_or("want {pane}"),
@@ -122,6 +151,21 @@ impl Fields {
 
     fn approve(&self) -> Option<ApproveCall> {
         Some(ApproveCall { pane: self.pane("agent")?, seq: self.number("seq")?, question: self.question() })
+    }
+
+    fn offer(&self) -> Option<Grant> {
+        let scope = match self.0.get("scope") {
+            None | Some(Value::Null) => Scope::Full,
+            Some(Value::String(scope)) if scope == "full" => Scope::Full,
+            Some(Value::String(scope)) if scope == "read" => Scope::Read,
+            Some(_) => return None,
+        };
+        Some(Grant { scope, name: self.filled("name").and_then(readable_name) })
+    }
+
+    fn pair(&self) -> Option<PairCall> {
+        let name = self.filled("device_name").and_then(readable_name)?;
+        Some(PairCall { code: self.filled("code")?.into(), name })
     }
 }
 
@@ -202,10 +246,41 @@ mod tests {
         assert_eq!(Post::CycleMode.read(br#"{"pane":null}"#), Err("want {pane}"));
     }
 
+    #[test]
+    fn a_code_is_for_everything_unless_it_says_otherwise() {
+        let offer = |body: &str| Post::Offer.read(body.as_bytes());
+        let grant = |scope, name: Option<&str>| Ok(Call::Offer(Grant { scope, name: name.map(Into::into) }));
+        for body in ["", " \r\n", "{}", r#"{"scope":null,"name":" "}"#, r#"{"scope":"full","name":null}"#] {
+            assert_eq!(offer(body), grant(Scope::Full, None), "{body}");
+        }
+        assert_eq!(offer(r#"{"scope":"read","name":"wall\ttablet"}"#), grant(Scope::Read, Some("wall tablet")));
+        for body in ["[]", "{", r#"{"scope":"Read"}"#, r#"{"scope":1}"#] {
+            assert_eq!(offer(body), Err("want {scope,name}"), "{body}");
+        }
+    }
+
+    #[test]
+    fn a_device_has_a_code_and_a_name() {
+        let pair = |body: &str| Post::Pair.read(body.as_bytes());
+        let call = Call::Pair(PairCall { code: "k7qm-3xtp".into(), name: "Ana's phone".into() });
+        assert_eq!(pair(r#"{"code":"k7qm-3xtp","device_name":" Ana's phone\n","fcm_token":"x"}"#), Ok(call));
+        for body in [
+            r#"{"code":"K7QM3XTP"}"#,
+            r#"{"code":"K7QM3XTP","device_name":" "}"#,
+            r#"{"code":"","device_name":"a"}"#,
+            r#"{"code":12345678,"device_name":"a"}"#,
+            "",
+        ] {
+            assert_eq!(pair(body), Err("want {code,device_name}"), "{body}");
+        }
+        assert_eq!(Post::Revoke.read(br#"{"id":"1f2e3d4c"}"#), Ok(Call::Revoke(DeviceId::from("1f2e3d4c"))));
+        assert_eq!(Post::Revoke.read(br#"{"id":7}"#), Err("want {id}"));
+    }
+
     proptest! {
         #[test]
         fn no_body_is_too_odd(body in proptest::collection::vec(any::<u8>(), 0..200)) {
-            for post in [Post::Send, Post::Approve, Post::CycleMode] {
+            for post in [Post::Send, Post::Approve, Post::CycleMode, Post::Offer, Post::Pair, Post::Revoke] {
                 let _ = post.read(&body);
             }
         }

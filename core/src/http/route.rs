@@ -5,10 +5,12 @@ use alloc::string::String;
 use super::answer::{Manner, Refusal};
 use super::auth;
 use super::guard;
-use super::post::{ApproveCall, Post, SendCall};
+use super::post::{ApproveCall, PairCall, Post, SendCall};
 use super::target::Target;
 use crate::config::Config;
-use crate::ids::{PaneId, Seq};
+use crate::device::pairing::Grant;
+use crate::device::{Caller, Register, Scope};
+use crate::ids::{DeviceId, PaneId, Seq};
 use crate::io::Request;
 use crate::mobile::features::Features;
 use crate::mobile::resume::Resume;
@@ -20,6 +22,8 @@ pub struct Routed {
     pub call: Call,
     /// How every answer to it is made.
     pub manner: Manner,
+    /// Who wants it.
+    pub caller: Caller,
 }
 
 /// What a request wants.
@@ -47,6 +51,14 @@ pub enum Call {
     Approve(ApproveCall),
     /// `POST /agent-mode/cycle`: the agent of this pane goes on to its next permission mode.
     CycleMode(PaneId),
+    /// `POST /admin/pairing`: a code that gives this.
+    Offer(Grant),
+    /// `POST /pair`
+    Pair(PairCall),
+    /// `GET /admin/devices`: the paired devices.
+    Devices,
+    /// `POST /admin/devices/revoke`: this device is none any more.
+    Revoke(DeviceId),
     /// A browser asks before it calls across origins: 204, everything is in the headers of the manner.
     Preflight,
 }
@@ -65,6 +77,10 @@ impl Call {
             | Self::Card(_)
             | Self::Transcript(_)
             | Self::Entry(_)
+            | Self::Offer(_)
+            | Self::Pair(_)
+            | Self::Devices
+            | Self::Revoke(_)
             | Self::Preflight => false,
         }
     }
@@ -98,12 +114,25 @@ pub struct EntryCall {
     pub subagent: Option<String>,
 }
 
+/// Whether the list of devices is needed to say who calls, or to do what is wanted.
+#[must_use]
+pub fn needs_devices(request: &Request<'_>, config: &Config) -> bool {
+    let target = Target::parse(request.target);
+    match Endpoint::at(target.path()).map(Endpoint::right) {
+        None => false,
+        Some(Right::Anyone) => target.path() == PAIR,
+        Some(Right::Admin) => true,
+        Some(Right::Device) => auth::presented(request, &target).is_some_and(|token| !token.is_among(&config.tokens)),
+    }
+}
+
 /// Decides what a request wants: first who may ask from where, then whether there is such an endpoint, then the token,
-/// then the parameters.
+/// then the parameters, then whether this caller may do it.
 ///
 /// # Errors
-/// The refusal to answer with: 400, 401, 403, 404 or 405. What is wrong with a body comes later.
-pub fn route(request: &Request<'_>, config: &Config) -> Result<Routed, Refusal> {
+/// The refusal to answer with: 400, 401, 403, 404 or 405; 503 if nobody can say whose token it is. What is wrong with a
+/// body comes later.
+pub fn route(request: &Request<'_>, config: &Config, register: &Register) -> Result<Routed, Refusal> {
     let mut manner = guard::check(request, config)?;
     let target = Target::parse(request.target);
     let Some(endpoint) = Endpoint::at(target.path()) else {
@@ -116,21 +145,29 @@ pub fn route(request: &Request<'_>, config: &Config) -> Result<Routed, Refusal> 
         "OPTIONS" if guard::header(request, "access-control-request-method").is_some() => {
             let headers = guard::preflight(request, &manner, methods);
             manner.headers.extend(headers);
-            return Ok(Routed { call: Call::Preflight, manner });
+            return Ok(Routed { call: Call::Preflight, manner, caller: Caller::Anyone });
         }
         _ => return Err(Refusal::new(405, methods.advice(), &manner).with_header("allow", methods.names())),
     }
-    if endpoint == Endpoint::Healthz {
-        return Ok(Routed { call: Call::Healthz, manner });
-    }
-    if !auth::is_authorized(request, &target, &config.tokens) {
+    let caller = match endpoint.right() {
+        Right::Anyone => Some(Caller::Anyone),
+        right => match auth::presented(request, &target) {
+            Some(token) if token.is_among(&config.tokens) => Some(Caller::Admin),
+            Some(token) if right == Right::Device => {
+                register.caller(&token).map_err(|_| Refusal::new(503, DEVICES_UNREADABLE, &manner))?
+            }
+            _ => None,
+        },
+    };
+    let Some(caller) = caller else {
         return Err(Refusal::new(401, "unauthorized", &manner).with_header("www-authenticate", "Bearer"));
-    }
+    };
     let call = match endpoint {
         Endpoint::Healthz => Call::Healthz,
         Endpoint::Info => Call::Info,
         Endpoint::Panes => Call::Panes,
         Endpoint::Drift => Call::Drift,
+        Endpoint::Devices => Call::Devices,
         Endpoint::Card => match target.filled("pane") {
             Some(pane) => Call::Card(PaneId(pane)),
             None => return Err(Refusal::new(400, "want ?pane=<pane_id>", &manner)),
@@ -157,12 +194,22 @@ pub fn route(request: &Request<'_>, config: &Config) -> Result<Routed, Refusal> 
         }
         Endpoint::Post(post) => Call::Posted(post),
     };
-    Ok(Routed { call, manner })
+    if call.writes() && matches!(caller, Caller::Device(_, Scope::Read)) {
+        return Err(Refusal::new(403, ONLY_READS, &manner));
+    }
+    Ok(Routed { call, manner, caller })
 }
+
+const PAIR: &str = "/pair";
+
+const ONLY_READS: &str = "this device may only read: to let it answer agents, revoke it and pair it without --read";
+
+const DEVICES_UNREADABLE: &str =
+    "the list of devices cannot be read, so nobody knows whose token this is: try again later";
 
 const NO_SUCH_ENDPOINT: &str = "no such endpoint: there are GET /healthz, GET /info, GET /panes, GET /drift, \
     GET /agent-state?pane=<pane_id>, GET /agent-transcript/entry?pane=<pane_id>&seq=<n>, POST /send, POST /approve, \
-    POST /agent-mode/cycle and WebSocket /agent-transcript?pane=<pane_id>";
+    POST /agent-mode/cycle, POST /pair, POST /admin/pairing, GET /admin/devices, POST /admin/devices/revoke and WebSocket /agent-transcript?pane=<pane_id>";
 
 #[derive(Clone, Copy, PartialEq)]
 enum Endpoint {
@@ -173,7 +220,18 @@ enum Endpoint {
     Card,
     Transcript,
     Entry,
+    Devices,
     Post(Post),
+}
+
+/// Who may call an endpoint.
+#[derive(Clone, Copy, PartialEq)]
+enum Right {
+    Anyone,
+    /// A paired device, and whoever has the daemon's own token.
+    Device,
+    /// Whoever has the daemon's own token.
+    Admin,
 }
 
 /// The methods by which an endpoint is called.
@@ -203,9 +261,28 @@ impl Endpoint {
     const fn methods(self) -> Methods {
         match self {
             Self::Post(_) => Methods::Post,
-            Self::Healthz | Self::Info | Self::Panes | Self::Drift | Self::Card | Self::Transcript | Self::Entry => {
-                Methods::Get
-            }
+            Self::Healthz
+            | Self::Info
+            | Self::Panes
+            | Self::Drift
+            | Self::Card
+            | Self::Transcript
+            | Self::Entry
+            | Self::Devices => Methods::Get,
+        }
+    }
+
+    const fn right(self) -> Right {
+        match self {
+            Self::Healthz | Self::Post(Post::Pair) => Right::Anyone,
+            Self::Devices | Self::Post(Post::Offer | Post::Revoke) => Right::Admin,
+            Self::Info
+            | Self::Panes
+            | Self::Drift
+            | Self::Card
+            | Self::Transcript
+            | Self::Entry
+            | Self::Post(Post::Send | Post::Approve | Post::CycleMode) => Right::Device,
         }
     }
 
@@ -221,6 +298,10 @@ impl Endpoint {
             "/send" => Some(Self::Post(Post::Send)),
             "/approve" => Some(Self::Post(Post::Approve)),
             "/agent-mode/cycle" => Some(Self::Post(Post::CycleMode)),
+            PAIR => Some(Self::Post(Post::Pair)),
+            "/admin/pairing" => Some(Self::Post(Post::Offer)),
+            "/admin/devices" => Some(Self::Devices),
+            "/admin/devices/revoke" => Some(Self::Post(Post::Revoke)),
             _ => None,
         }
     }

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 
-use crate::config::{Config, Demo, Herdr, HerdrMode, Roots};
+use crate::config::{Config, Demo, Herdr, HerdrMode, Roots, Server};
 use crate::ids::Handle;
 use crate::io::{DirEntry, Facts, Failure, FailureKind, FileIdentity, FileKind, FileTime, Op, Outcome};
 use crate::limits::Limits;
@@ -217,6 +217,7 @@ pub(crate) fn at(millis: u64) -> Now {
 pub(crate) fn config() -> Config {
     Config {
         version: "0.1.0".into(),
+        server: Server::default(),
         own_names: vec![],
         allow_hosts: vec![],
         allow_origins: vec![],

@@ -6,7 +6,7 @@ use std::thread;
 use bytes::Bytes;
 use futures_lite::future::block_on;
 use hyper::http::request::Parts;
-use panewire_core::config::{Config, Demo, Herdr, HerdrMode, Roots};
+use panewire_core::config::{Config, Demo, Herdr, HerdrMode, Roots, Server};
 use panewire_core::http::auth::TokenDigest;
 use panewire_core::limits::Limits;
 
@@ -31,6 +31,7 @@ fn driver(directory: &tempfile::TempDir) -> Driver {
     let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
     let config = Config {
         version: "0".into(),
+        server: Server::default(),
         own_names: vec![],
         allow_hosts: vec![],
         allow_origins: vec![],

@@ -3,15 +3,37 @@ use alloc::vec;
 
 use super::super::tests::{TOKEN, config, request};
 use super::super::{Answer, Post, Refusal};
-use super::{Call, EntryCall, TranscriptCall, route};
-use crate::ids::{PaneId, Seq};
+use super::{Call, EntryCall, TranscriptCall, needs_devices, route};
+use crate::device::{Caller, Device, Register, Scope};
+use crate::http::auth::TokenDigest;
+use crate::ids::{DeviceId, PaneId, Seq};
 use crate::mobile::features::Features;
+use crate::time::UnixMillis;
 
 const HOST: (&str, &[u8]) = ("host", b"localhost:8787");
 const BEARER: (&str, &[u8]) = ("authorization", b"Bearer sesame-opens");
 
+const PHONE: (&str, &[u8]) = ("authorization", b"Bearer phones-bearer");
+const TABLET: (&str, &[u8]) = ("authorization", b"Bearer tablets-bearer");
+
+/// A phone that may do everything, and a tablet that may read.
+fn register() -> Register {
+    let device = |id: &str, scope, bearer| Device {
+        id: DeviceId::from(id),
+        name: id.into(),
+        scope,
+        bearer: TokenDigest::of(bearer),
+        paired_at: UnixMillis(0),
+        last_seen: UnixMillis(0),
+    };
+    Register::of(vec![
+        device("0000000f", Scope::Full, "phones-bearer"),
+        device("0000000a", Scope::Read, "tablets-bearer"),
+    ])
+}
+
 fn call(method: &str, target: &str, headers: &[(&str, &[u8])]) -> Result<Call, Refusal> {
-    route(&request(method, target, headers), &config()).map(|routed| routed.call)
+    route(&request(method, target, headers), &config(), &register()).map(|routed| routed.call)
 }
 
 fn refusal(method: &str, target: &str, headers: &[(&str, &[u8])]) -> (u16, String) {
@@ -33,6 +55,71 @@ fn everything_else_does() {
     assert_eq!(call("GET", "/info", &[HOST, BEARER]), Ok(Call::Info));
     assert_eq!(call("GET", "/drift", &[HOST, BEARER]), Ok(Call::Drift));
     assert_eq!(call("GET", &["/panes?token=", TOKEN].concat(), &[HOST]), Ok(Call::Panes));
+}
+
+#[test]
+fn a_device_may_what_its_scope_says() {
+    let caller = |target: &str, method: &str, bearer| {
+        let headers = [HOST, bearer];
+        let request = request(method, target, &headers);
+        route(&request, &config(), &register())
+            .map(|routed| routed.caller)
+            .map_err(|refusal| (refusal.status, refusal.body))
+    };
+    let phone = Ok(Caller::Device(DeviceId::from("0000000f"), Scope::Full));
+    let tablet = Ok(Caller::Device(DeviceId::from("0000000a"), Scope::Read));
+    let wrong = ("authorization", b"Bearer nobodys".as_slice());
+    let unauthorized = Err((401, "unauthorized".to_string()));
+    for target in ["/info", "/panes", "/drift", "/agent-state?pane=w1:p1", "/agent-transcript?pane=w1:p1"] {
+        assert_eq!(caller(target, "GET", BEARER), Ok(Caller::Admin), "{target}");
+        assert_eq!(caller(target, "GET", PHONE), phone, "{target}");
+        assert_eq!(caller(target, "GET", TABLET), tablet, "{target}");
+        assert_eq!(caller(target, "GET", wrong), unauthorized, "{target}");
+    }
+    for target in ["/send", "/approve", "/agent-mode/cycle"] {
+        assert_eq!(caller(target, "POST", BEARER), Ok(Caller::Admin), "{target}");
+        assert_eq!(caller(target, "POST", PHONE), phone, "{target}");
+        let text = "this device may only read: to let it answer agents, revoke it and pair it without --read";
+        assert_eq!(caller(target, "POST", TABLET), Err((403, text.to_string())), "{target}");
+        assert_eq!(caller(target, "POST", wrong), unauthorized, "{target}");
+    }
+    for (target, method) in [("/admin/pairing", "POST"), ("/admin/devices", "GET"), ("/admin/devices/revoke", "POST")] {
+        assert_eq!(caller(target, method, BEARER), Ok(Caller::Admin), "{target}");
+        for bearer in [PHONE, TABLET, wrong] {
+            assert_eq!(caller(target, method, bearer), unauthorized, "{target}");
+        }
+    }
+    for bearer in [BEARER, PHONE, TABLET, wrong] {
+        assert_eq!(caller("/pair", "POST", bearer), Ok(Caller::Anyone));
+        assert_eq!(caller("/healthz", "GET", bearer), Ok(Caller::Anyone));
+    }
+}
+
+#[test]
+fn only_who_is_not_known_without_it_needs_the_list_of_devices() {
+    let needs = |method: &str, target: &str, headers: &[(&str, &[u8])]| {
+        needs_devices(&request(method, target, headers), &config())
+    };
+    for target in ["/info", "/send", "/agent-transcript?pane=w1:p1"] {
+        assert!(needs("GET", target, &[HOST, PHONE]), "{target}");
+        assert!(!needs("GET", target, &[HOST, BEARER]) && !needs("GET", target, &[HOST]), "{target}");
+    }
+    for target in ["/pair", "/admin/pairing", "/admin/devices", "/admin/devices/revoke"] {
+        assert!(needs("POST", target, &[HOST]) && needs("POST", target, &[HOST, BEARER]), "{target}");
+    }
+    for target in ["/healthz", "/nowhere"] {
+        assert!(!needs("GET", target, &[HOST, PHONE]), "{target}");
+    }
+}
+
+#[test]
+fn while_the_list_cannot_be_read_nobody_is_refused_for_good() {
+    let route = |bearer| {
+        let headers = [HOST, bearer];
+        route(&request("GET", "/info", &headers), &config(), &Register::new("/state")).map(|routed| routed.caller)
+    };
+    assert_eq!(route(PHONE).unwrap_err().status, 503);
+    assert_eq!(route(BEARER), Ok(Caller::Admin));
 }
 
 #[test]
@@ -73,7 +160,7 @@ fn an_upgrade_is_a_transcript_call_like_any_other() {
         resume: None,
         features: Features::default(),
     };
-    assert_eq!(route(&request, &config()).unwrap().call, Call::Transcript(wanted));
+    assert_eq!(route(&request, &config(), &register()).unwrap().call, Call::Transcript(wanted));
 }
 
 #[test]
@@ -109,8 +196,8 @@ fn an_unknown_path_is_told_which_there_are() {
     assert_eq!(
         body,
         "no such endpoint: there are GET /healthz, GET /info, GET /panes, GET /drift, GET /agent-state?pane=<pane_id>, \
-         GET /agent-transcript/entry?pane=<pane_id>&seq=<n>, POST /send, POST /approve, POST /agent-mode/cycle and \
-         WebSocket /agent-transcript?pane=<pane_id>"
+         GET /agent-transcript/entry?pane=<pane_id>&seq=<n>, POST /send, POST /approve, POST /agent-mode/cycle, \
+         POST /pair, POST /admin/pairing, GET /admin/devices, POST /admin/devices/revoke and WebSocket /agent-transcript?pane=<pane_id>"
     );
 }
 
@@ -128,7 +215,7 @@ fn a_preflight_needs_no_token_and_names_the_origin() {
     config.allow_origins = vec!["https://app.example".into()];
     let headers =
         [HOST, ("origin", b"https://app.example".as_slice()), ("access-control-request-method", b"GET".as_slice())];
-    let routed = route(&request("OPTIONS", "/panes", &headers), &config).unwrap();
+    let routed = route(&request("OPTIONS", "/panes", &headers), &config, &register()).unwrap();
     assert_eq!(routed.call, Call::Preflight);
     let answer = Answer::empty(204, &routed.manner);
     assert!(answer.head.headers.contains(&("access-control-allow-origin", "https://app.example".to_string())));
@@ -154,7 +241,7 @@ fn what_takes_a_body_is_called_by_post_and_complete_only_with_it() {
 
 #[test]
 fn a_head_request_keeps_its_body_here() {
-    assert!(route(&request("HEAD", "/info", &[HOST, BEARER]), &config()).unwrap().manner.head_only);
+    assert!(route(&request("HEAD", "/info", &[HOST, BEARER]), &config(), &register()).unwrap().manner.head_only);
     let refusal = call("HEAD", "/nowhere", &[HOST]).unwrap_err();
     assert!(Answer::from(refusal).body.is_empty());
 }
