@@ -292,6 +292,13 @@ pub const MAX_CHILDREN: usize = 2_048;
 /// Directories of one session in which children are looked for.
 pub const MAX_CHILD_DIRECTORIES: usize = 64;
 
+/// Newest records of a conversation that is a tree, of which it is remembered where they stand. A branch that begins at an
+/// older one is not marked.
+pub const MAX_BRANCH_RECORDS: usize = 16 * 1024;
+
+/// Newest branches of a conversation that is a tree that are remembered.
+pub const MAX_FORKS: usize = 1_024;
+
 /// Calls, answers and ends of agents that are remembered of one transcript, of each the newest.
 pub const MAX_TOLD: usize = 4_096;
 

@@ -80,6 +80,8 @@ impl Contract {
             }
             // Only for who opted in; it says where the stream is and belongs to no page.
             ("heartbeat", Stage::Opening | Stage::Live) => number("head_seq").map(drop),
+            // Only for who opted in: runs of entries that are there.
+            ("branches", Stage::Live) => self.branches(&json["side_branches"]),
             ("subagents", Stage::Live) => self.subagents(&json["subagents"]),
             ("page_complete", Stage::Opening | Stage::Live) => {
                 let requested = json["requested_before_seq"].as_i64().ok_or("requested_before_seq is missing")?;
@@ -115,6 +117,18 @@ impl Contract {
         self.total = total;
         self.head = total - count;
         self.stage = Stage::Opening;
+        Ok(())
+    }
+
+    fn branches(&self, runs: &Value) -> Result<(), String> {
+        let runs: Vec<(u64, u64)> = serde_json::from_value(runs.clone()).map_err(|error| error.to_string())?;
+        let mut end = 0;
+        for (first, last) in runs {
+            ensure(end < first && first <= last && last <= self.head.max(self.total), || {
+                format!("{first} to {last} are no entries")
+            })?;
+            end = last;
+        }
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use crate::device::Device;
 use crate::mobile::PROTOCOL;
 
 /// What is offered beyond the contract.
-const FEATURES: &[&str] = &["resume", "heartbeat", "entry", "drift", "roster"];
+const FEATURES: &[&str] = &["resume", "heartbeat", "entry", "drift", "roster", "branches"];
 
 /// The wire form of `GET /info`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

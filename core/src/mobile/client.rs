@@ -14,6 +14,7 @@ mod sending;
 
 use alloc::collections::VecDeque;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use bytes::Bytes;
 
@@ -77,6 +78,9 @@ pub struct Client {
     next_beat: Option<Instant>,
     /// Whether it opted in to more on each subagent.
     full_roster: bool,
+    /// Whether it opted in to side branches, and those that it knows.
+    branches: bool,
+    side: Vec<(u64, u64)>,
     /// The roster that it was sent last.
     roster: u64,
     /// When a newer one is due: before the entry with this seq, behind those that were there when it was found.
@@ -142,6 +146,8 @@ impl Client {
             resume,
             next_beat: features.heartbeat.then(|| now.plus(HEARTBEAT_EVERY)),
             full_roster: features.roster,
+            branches: features.branches,
+            side: Vec::new(),
             roster: 0,
             roster_due: None,
             asks: Asks::default(),
@@ -244,6 +250,7 @@ impl Client {
         }
         self.pump_live(now, feed, out);
         self.pump_roster(now, feed, out);
+        self.pump_branches(now, feed, out);
         self.pump_pages(now, feed, out);
         self.let_go_of_idle_lines(feed);
     }

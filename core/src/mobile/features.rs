@@ -9,6 +9,8 @@ pub struct Features {
     pub heartbeat: bool,
     /// More on each subagent: whose child it is, how long it runs, what it has written and said.
     pub roster: bool,
+    /// Which entries are a side branch of a conversation that is a tree.
+    pub branches: bool,
 }
 
 impl Features {
@@ -17,7 +19,7 @@ impl Features {
     pub fn of(target: &Target<'_>) -> Self {
         let names = target.first("features").unwrap_or_default();
         let has = |feature| names.split(',').any(|name| name.trim() == feature);
-        Self { heartbeat: has("heartbeat"), roster: has("roster") }
+        Self { heartbeat: has("heartbeat"), roster: has("roster"), branches: has("branches") }
     }
 }
 
@@ -34,7 +36,7 @@ mod tests {
         for query in ["/", "/?features=", "/?features=heartbeats", "/?features=Heartbeat;x"] {
             assert!(!of(query), "{query}");
         }
-        let both = Features::of(&Target::parse("/?features=roster,heartbeat"));
-        assert_eq!(both, Features { heartbeat: true, roster: true });
+        let all = Features::of(&Target::parse("/?features=roster,heartbeat,branches"));
+        assert_eq!(all, Features { heartbeat: true, roster: true, branches: true });
     }
 }

@@ -30,6 +30,8 @@ pub struct Hello<'a> {
     pub subagents: Option<View<'a>>,
     /// Whether the client asked for more on each of them.
     pub full_roster: bool,
+    /// Which entries are a side branch, for a client that asked for it.
+    pub side_branches: &'a [(u64, u64)],
     /// The name of this counting of the stream, for a client that resumes.
     pub generation: &'a str,
     /// Whether what the client has goes on here; `None` if it did not ask.
@@ -55,6 +57,8 @@ pub fn hello(hello: &Hello<'_>) -> Bytes {
         has_older: bool,
         #[serde(skip_serializing_if = "Option::is_none")]
         subagents: Option<Rows<'a>>,
+        #[serde(skip_serializing_if = "<[_]>::is_empty")]
+        side_branches: &'a [(u64, u64)],
         generation: &'a str,
         #[serde(skip_serializing_if = "Option::is_none")]
         resumed: Option<bool>,
@@ -73,21 +77,44 @@ pub fn hello(hello: &Hello<'_>) -> Bytes {
         oldest_loaded_seq: hello.oldest_loaded_seq,
         has_older,
         subagents: hello.subagents.map(|view| view.rows(hello.full_roster)),
+        side_branches: hello.side_branches,
         generation: hello.generation,
         resumed: hello.resumed,
     })
 }
 
+/// Which entries are a side branch now: the first and the last seq of each run of them.
+#[must_use]
+pub fn branches(pane: &str, side_branches: &[(u64, u64)]) -> Bytes {
+    #[derive(Serialize)]
+    struct Wire<'a> {
+        r#type: &'static str,
+        pane: &'a str,
+        side_branches: &'a [(u64, u64)],
+    }
+    encode(&Wire { r#type: "branches", pane, side_branches })
+}
+
 /// One entry; `live` for what the agent just did, not for what was asked for.
 #[must_use]
 pub fn entry(live: bool, seq: Seq, entry: &Entry) -> Bytes {
+    entry_of(live, seq, entry, None)
+}
+
+/// The same of an entry that is a side branch, for a client that asked for it.
+#[must_use]
+pub fn side_entry(live: bool, seq: Seq, entry: &Entry) -> Bytes {
+    entry_of(live, seq, entry, Some("side branch"))
+}
+
+fn entry_of(live: bool, seq: Seq, entry: &Entry, branch: Option<&'static str>) -> Bytes {
     #[derive(Serialize)]
     struct Wire<'a> {
         r#type: &'static str,
         live: bool,
         entry: EntryWire<'a>,
     }
-    encode(&Wire { r#type: "entry", live, entry: EntryWire::new(seq, entry) })
+    encode(&Wire { r#type: "entry", live, entry: EntryWire { branch, ..EntryWire::new(seq, entry) } })
 }
 
 /// One entry alone, in the same shape, without a frame around it.
@@ -198,6 +225,8 @@ struct EntryWire<'a> {
     tool: Option<ToolWire<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     result: Option<ResultWire<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    branch: Option<&'static str>,
     parsed: bool,
 }
 
@@ -226,6 +255,7 @@ impl<'a> EntryWire<'a> {
             text_truncated,
             tool,
             result,
+            branch: None,
             parsed: entry.parsed,
         }
     }

@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 
 use super::{InsideLine, Insides};
 use crate::limits::{MAX_TOLD, MAX_UNCLAIMED_ANSWERS};
+use crate::source::branches::Branches;
 use crate::source::saved::{Rest, put_number, put_text};
 
 /// Everything that one transcript has told.
@@ -25,6 +26,7 @@ pub struct Told {
     unclaimed: VecDeque<(u64, Answer)>,
     /// Children whose own lines stand in this transcript.
     insides: Insides,
+    branches: Branches,
 }
 
 /// A call that starts an agent.
@@ -126,6 +128,17 @@ impl Told {
         &self.insides
     }
 
+    /// The branches of this transcript, if it is a tree.
+    #[must_use]
+    pub const fn branches(&self) -> &Branches {
+        &self.branches
+    }
+
+    /// The same, for who tells of them.
+    pub const fn branches_mut(&mut self) -> &mut Branches {
+        &mut self.branches
+    }
+
     /// What was told last about the end of an agent.
     #[must_use]
     pub fn end(&self, agent_id: &str) -> Option<bool> {
@@ -186,6 +199,7 @@ impl Told {
             put_number(bytes, *digest);
             put_number(bytes, answer.number());
         }
+        self.branches.encode(bytes);
     }
 
     /// Reads what [`encode`](Self::encode) appended.
@@ -214,6 +228,7 @@ impl Told {
             let digest = rest.number()?;
             told.unclaimed.push_back((digest, Answer::numbered(rest.number()?)?));
         }
+        told.branches = Branches::decode(rest)?;
         Some(told)
     }
 

@@ -1,5 +1,6 @@
 //! From the bytes of a growing file to its lines, and to a stream with a seq for every entry.
 
+pub mod branches;
 pub mod follow;
 mod generation;
 pub mod index;

@@ -128,7 +128,7 @@ impl SavedIndex {
     }
 }
 
-const MAGIC: &[u8] = b"panewire index 3\n";
+const MAGIC: &[u8] = b"panewire index 4\n";
 
 fn put_state(bytes: &mut Vec<u8>, state: &State) {
     put_number(bytes, state.as_bytes().len() as u64);
@@ -151,7 +151,7 @@ pub(crate) fn put_text(bytes: &mut Vec<u8>, text: &str) {
 }
 
 /// What was not read yet.
-pub(crate) struct Rest<'a>(&'a [u8]);
+pub(crate) struct Rest<'a>(pub(super) &'a [u8]);
 
 impl Rest<'_> {
     /// Takes a number.

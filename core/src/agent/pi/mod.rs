@@ -22,10 +22,13 @@ use core::ops::ControlFlow;
 
 pub use head::recorded;
 
+use self::record::Record;
 use self::walk::{Item, Part, What};
 use crate::agent::drift::Drift;
-use crate::agent::{Caps, Counted, Line, Reader};
+use crate::agent::{Caps, Counted, Line, Reader, skim};
 use crate::entry::Entry;
+use crate::roster::Told;
+use crate::source::json::Value;
 
 /// The version of the rules by which records become entries. Another number means that counts may differ.
 pub const RULES_VERSION: u32 = 1;
@@ -55,6 +58,18 @@ impl Reader for PiReader {
                 flow = each(render::entry(line.offset, &item, caps));
             }
             before = before.saturating_add(1);
+        });
+    }
+
+    fn tell(&self, line: &Line<'_>, told: &mut Told) {
+        skim::records(line, &mut |_, found: Result<&Record<'_>, _>| {
+            // The header has an id of another kind, and nothing follows it.
+            if let Ok(record) = found
+                && !record.kind.is_some_and(|kind| kind.is("session"))
+                && let Some(id) = record.id.and_then(Value::literal)
+            {
+                told.branches_mut().record(id, record.parent.and_then(Value::literal));
+            }
         });
     }
 

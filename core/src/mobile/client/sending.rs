@@ -46,11 +46,13 @@ impl Client {
             oldest_loaded_seq: if total == 0 { 0 } else { first },
             subagents: feed.roster.filter(|view| !view.rows.is_empty()),
             full_roster: self.full_roster,
+            side_branches: if self.branches { feed.follower.told().branches().side() } else { &[] },
             generation: &feed.follower.generation(),
             resumed: self.resume.take().map(|_| cursor.is_some()),
         });
         self.roster = feed.roster.map_or(0, |view| view.version_for(self.full_roster));
         self.roster_due = None;
+        self.side = feed.follower.told().branches().side().to_vec();
         self.send(now, hello, out);
         self.release_if_not_full(out);
         self.stage = Stage::Live;
@@ -67,7 +69,9 @@ impl Client {
         let reserve = self.reserve_for_page();
         let total = feed.follower.index().total();
         while !self.paused && self.catch_up.is_none() && self.next_live.get() <= total && self.credit > reserve {
-            if let Some(frame) = feed.ring.frame(self.next_live) {
+            // What was live when it was encoded may lie beside by now.
+            let is_beside = self.branches && feed.follower.told().branches().is_beside(self.next_live);
+            if let Some(frame) = feed.ring.frame(self.next_live).filter(|_| !is_beside) {
                 self.send(now, frame.clone(), out);
                 self.next_live = self.next_live.next();
             } else if cfg!(panewire_fault = "gap-in-the-ring-skipped") {
@@ -96,6 +100,18 @@ impl Client {
             self.roster = view.version_for(self.full_roster);
             self.roster_due = None;
             self.send(now, frames::subagents(self.shows.pane.as_str(), view, self.full_roster), out);
+        }
+    }
+
+    /// The side branches, when they have changed: behind the entry that begins the branch.
+    pub(super) fn pump_branches(&mut self, now: Instant, feed: Feed<'_>, out: &mut VecDeque<Output>) {
+        let side = feed.follower.told().branches().side();
+        if !self.branches || self.stage != Stage::Live || self.opens() || side == self.side {
+            return;
+        }
+        if self.next_live.get() > feed.follower.index().total() && self.catch_up.is_none() && self.credit > 0 {
+            self.side = side.to_vec();
+            self.send(now, frames::branches(self.shows.pane.as_str(), side), out);
         }
     }
 
@@ -256,9 +272,14 @@ impl Client {
             return Piece::Read;
         }
         let (index, reader) = (feed.follower.index(), feed.follower.reader());
+        let branches = self.branches.then(|| feed.follower.told().branches());
         let mut held = alloc::vec::Vec::new();
         let taken = run.read.take(bytes, size_now, index, reader, &mut |seq: Seq, entry: Entry| {
-            let frame = frames::entry(live, seq, &entry);
+            let frame = if branches.is_some_and(|branches| branches.is_beside(seq)) {
+                frames::side_entry(live, seq, &entry)
+            } else {
+                frames::entry(live, seq, &entry)
+            };
             self.spend(frame.len());
             held.push(frame);
             if self.credit > reserve { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }

@@ -221,6 +221,7 @@ fn count_or_read(
     let mut seq = Seq::after(index.total());
     let is_long = phase == Phase::Counting || line.bytes.len() > LIVE_LINE_BYTES;
     let mut state = index.state().clone();
+    told.branches_mut().stand(index.total());
     let counted = if reader.is_stateful() {
         reader.tell(line, told);
         reader.counted_after(&mut state, line)
