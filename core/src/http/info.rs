@@ -59,7 +59,7 @@ mod tests {
     use crate::time::UnixMillis;
 
     const SERVER: &str = concat!(
-        r#"{"name":"panewire","version":"0.1.0","protocol":5,"features":["resume","heartbeat","entry","drift","roster"],"#,
+        r#"{"name":"panewire","version":"0.1.0","protocol":5,"features":["resume","heartbeat","entry","drift","roster","branches"],"#,
         r#""server_id":"5e12e1d000000001","server_name":"box","#
     );
 
