@@ -5,6 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::http::auth::TokenDigest;
+use crate::http::site::Asset;
 use crate::limits::Limits;
 
 /// Everything that is chosen from outside. Paths are absolute, without a final `/`.
@@ -22,6 +23,8 @@ pub struct Config {
     pub allow_origins: Vec<String>,
     /// Digests of the tokens that open the door.
     pub tokens: Vec<TokenDigest>,
+    /// The web view: what is served without a token. Empty: there is none.
+    pub site: &'static [Asset],
     /// Where agents keep their sessions.
     pub roots: Roots,
     /// Where our own state lies.

@@ -108,6 +108,7 @@ impl Surroundings {
             allow_hosts: serve.allow_hosts.clone(),
             allow_origins: serve.allow_origins.clone(),
             tokens: vec![TokenDigest::of(token)],
+            site: &[],
             roots: self.roots.clone(),
             state_dir: text(&self.state_dir)?,
             herdr: self.herdr.clone(),

@@ -42,6 +42,7 @@ pub fn config() -> Config {
         allow_hosts: Vec::new(),
         allow_origins: Vec::new(),
         tokens: vec![TokenDigest::of(TOKEN)],
+        site: &[],
         roots: Roots::below(HOME),
         state_dir: STATE_DIR.into(),
         herdr: Herdr {

@@ -23,6 +23,7 @@ pub extern "C" fn probe(tick: u32) -> u32 {
         allow_hosts: Vec::new(),
         allow_origins: Vec::new(),
         tokens: Vec::new(),
+        site: &[],
         roots: Roots::below("/c"),
         state_dir: "/s".into(),
         herdr: Herdr { mode: HerdrMode::Auto, socket: None, sessions_dir: None, program: "herdr".into() },

@@ -131,6 +131,7 @@ impl Bridge {
         match call {
             Call::Posted(post) => self.await_body(ex, post, manner),
             Call::Healthz => self.answer(ex, Answer::text(200, "ok", &manner)),
+            Call::Site(page) => self.answer(ex, page.answer(&manner)),
             Call::Drift => self.answer(ex, Answer::json(self.streams.drift(), &manner)),
             Call::Info => {
                 let answer = Answer::json(&Info::of(&self.config, self.devices.of(ex)), &manner);

@@ -8,6 +8,7 @@ pub mod info;
 pub mod panes;
 pub mod post;
 pub mod route;
+pub mod site;
 pub mod target;
 
 pub use answer::{Answer, Manner, Refusal};
@@ -36,6 +37,7 @@ mod tests {
             allow_origins: vec![],
             server: Server { id: "5e12e1d000000001".into(), name: "box".into(), url: "http://127.0.0.1:8787".into() },
             tokens: vec![TokenDigest::of(TOKEN)],
+            site: &[],
             roots: Roots::below("/home/u"),
             state_dir: "/home/u/.local/state/panewire".into(),
             herdr: Herdr { mode: HerdrMode::Off, socket: None, sessions_dir: None, program: String::from("herdr") },

@@ -6,6 +6,7 @@ use super::answer::{Manner, Refusal};
 use super::auth;
 use super::guard;
 use super::post::{ApproveCall, PairCall, Post, SendCall};
+use super::site::Page;
 use super::target::Target;
 use crate::config::Config;
 use crate::device::pairing::Grant;
@@ -31,6 +32,8 @@ pub struct Routed {
 pub enum Call {
     /// `GET /healthz`: `ok`.
     Healthz,
+    /// `GET /` and what belongs to it: a file of the web view.
+    Site(Page),
     /// `GET /info`: [`Info`](super::info::Info).
     Info,
     /// `GET /drift`: what no reader knew in what was counted and read since the start, as [`Drift`](crate::agent::drift::Drift).
@@ -81,7 +84,8 @@ impl Call {
             | Self::Pair(_)
             | Self::Devices
             | Self::Revoke(_)
-            | Self::Preflight => false,
+            | Self::Preflight
+            | Self::Site(_) => false,
         }
     }
 }
@@ -135,6 +139,12 @@ pub fn needs_devices(request: &Request<'_>, config: &Config) -> bool {
 pub fn route(request: &Request<'_>, config: &Config, register: &Register) -> Result<Routed, Refusal> {
     let mut manner = guard::check(request, config)?;
     let target = Target::parse(request.target);
+    if let Some(page) = Page::of(request, target.path(), config.site) {
+        return match request.method {
+            "GET" | "HEAD" => Ok(Routed { call: Call::Site(page), manner, caller: Caller::Anyone }),
+            _ => Err(Refusal::new(405, "use GET", &manner).with_header("allow", "GET, HEAD")),
+        };
+    }
     let Some(endpoint) = Endpoint::at(target.path()) else {
         return Err(Refusal::new(404, NO_SUCH_ENDPOINT, &manner));
     };

@@ -222,6 +222,7 @@ pub(crate) fn config() -> Config {
         allow_hosts: vec![],
         allow_origins: vec![],
         tokens: vec![],
+        site: &[],
         roots: Roots::below("/home/u"),
         state_dir: "/home/u/.local/state/panewire".into(),
         herdr: Herdr {

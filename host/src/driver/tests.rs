@@ -36,6 +36,7 @@ fn driver(directory: &tempfile::TempDir) -> Driver {
         allow_hosts: vec![],
         allow_origins: vec![],
         tokens: vec![TokenDigest::of("sesame")],
+        site: &[],
         roots: Roots { claude: path("claude"), ..Roots::below(&path("home")) },
         state_dir: path("state"),
         herdr: Herdr { mode: HerdrMode::Off, socket: None, sessions_dir: None, program: "herdr".into() },

@@ -1,9 +1,11 @@
 use alloc::string::{String, ToString as _};
 use alloc::vec;
 
+use super::super::site::Asset;
 use super::super::tests::{TOKEN, config, request};
 use super::super::{Answer, Post, Refusal};
 use super::{Call, EntryCall, TranscriptCall, needs_devices, route};
+use crate::config::Config;
 use crate::device::{Caller, Device, Register, Scope};
 use crate::http::auth::TokenDigest;
 use crate::ids::{DeviceId, PaneId, Seq};
@@ -45,6 +47,27 @@ fn refusal(method: &str, target: &str, headers: &[(&str, &[u8])]) -> (u16, Strin
 fn health_needs_no_token() {
     assert_eq!(call("GET", "/healthz", &[HOST]), Ok(Call::Healthz));
     assert_eq!(call("HEAD", "/healthz?x=1", &[HOST]), Ok(Call::Healthz));
+}
+
+#[test]
+fn nor_does_the_web_view() {
+    const SITE: &[Asset] = &[Asset {
+        path: "/",
+        content_type: "text/html",
+        etag: "\"1\"",
+        immutable: false,
+        plain: b"<!doctype html>",
+        gzip: None,
+        brotli: None,
+    }];
+    let with_site = Config { site: SITE, ..config() };
+    let routed = route(&request("GET", "/?x=1", &[HOST]), &with_site, &register()).unwrap();
+    assert!(matches!(routed.call, Call::Site(page) if page.asset == SITE[0]), "{routed:?}");
+    let refused = route(&request("POST", "/", &[HOST]), &with_site, &register()).unwrap_err();
+    assert_eq!((refused.status, refused.body.as_str()), (405, "use GET"));
+    let refused = route(&request("GET", "/", &[("host", b"elsewhere.example")]), &with_site, &register()).unwrap_err();
+    assert_eq!(refused.status, 403);
+    assert_eq!(refusal("GET", "/", &[HOST]).0, 404, "without a view there is nothing there");
 }
 
 #[test]
