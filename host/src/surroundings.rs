@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use panewire_core::config::{Config, Demo, Herdr, Roots, Server};
 use panewire_core::http::auth::TokenDigest;
+use panewire_core::http::site::Asset;
 use panewire_core::limits::Limits;
 
 use crate::arguments::{Places, Serve};
@@ -108,7 +109,7 @@ impl Surroundings {
             allow_hosts: serve.allow_hosts.clone(),
             allow_origins: serve.allow_origins.clone(),
             tokens: vec![TokenDigest::of(token)],
-            site: &[],
+            site: WEB_VIEW,
             roots: self.roots.clone(),
             state_dir: text(&self.state_dir)?,
             herdr: self.herdr.clone(),
@@ -129,6 +130,12 @@ fn herdr_base(variable: &dyn Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
     let config = variable("XDG_CONFIG_HOME").or_else(|| Some(variable("HOME")?.join(".config")))?;
     Some(config.join("herdr"))
 }
+
+/// The web view, if this daemon has one.
+#[cfg(feature = "web")]
+const WEB_VIEW: &[Asset] = panewire_web::SITE;
+#[cfg(not(feature = "web"))]
+const WEB_VIEW: &[Asset] = &[];
 
 /// herdr's socket as herdr finds it: a path, a session's name, or the default.
 fn herdr_socket(variable: &dyn Fn(&str) -> Option<PathBuf>, base: Option<&Path>) -> Option<PathBuf> {

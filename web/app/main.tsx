@@ -1,0 +1,17 @@
+/** Starts the view. */
+import { render } from 'preact';
+
+import { App } from './app';
+import { followAddress } from './route';
+import { applyLook } from './settings';
+import { keepShell } from './shell';
+import './style/base.css';
+import './style/panes.css';
+import './style/chat.css';
+import './style/entry.css';
+
+applyLook();
+followAddress();
+const root = document.getElementById('view');
+if (root) render(<App />, root);
+keepShell();

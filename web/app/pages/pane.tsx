@@ -1,0 +1,228 @@
+/** One conversation: live, whole, and with a way to answer. */
+import type { JSX } from 'preact';
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+
+import { isTyping, Keys } from '../parts/keys';
+import { copyText } from '../parts/copy';
+import { Dock } from '../parts/dock';
+import { Icon } from '../parts/icon';
+import { LinkState } from '../parts/linkstate';
+import { List, type ListHandle } from '../parts/list';
+import { placeOf } from '../parts/place';
+import { Roster } from '../parts/roster';
+import { Search } from '../parts/search';
+import { Sheet } from '../parts/sheet';
+import { go, hashOf, isStandalone } from '../route';
+import { code as harmless, firstLine } from '../text';
+import { useCard } from '../wire/card';
+import type { Change } from '../wire/conversation';
+import { device } from '../wire/device';
+import { listing, statusOf } from '../wire/panes';
+import { Stream, type Link } from '../wire/stream';
+import { STATUS_WORDS } from './panes';
+
+interface Props {
+  readonly pane: string;
+  readonly subagent: string | undefined;
+  readonly seq: number | undefined;
+}
+
+type Over = 'nothing' | 'roster' | 'keys';
+
+export function PanePage({ pane, subagent, seq }: Props): JSX.Element {
+  const list = useRef<ListHandle>(null);
+  const stream = useRef<Stream>();
+  const [link, setLink] = useState<Link>({ kind: 'connecting' });
+  const [version, bump] = useState(0);
+  const [marked, mark] = useState<number | undefined>();
+  const [wanted, want] = useState(seq);
+  const [searching, search] = useState(false);
+  const [over, open] = useState<Over>('nothing');
+  const [waiting, setWaiting] = useState<readonly Sent[]>([]);
+  const [spoken, speak] = useState('');
+
+  const changed = useCallback((change: Change) => {
+    list.current?.changed(change);
+    bump((count) => count + 1);
+    const last = stream.current?.conversation.entries.at(-1);
+    if (change === 'appended' && last?.kind === 'message' && last.role === 'assistant') speak(firstLine(last.text ?? '', 300));
+  }, []);
+
+  if (!stream.current) stream.current = new Stream(pane, subagent, { changed, linked: setLink });
+  useEffect(() => () => stream.current?.close(), []);
+  useEffect(() => want(seq), [seq]);
+
+  const { conversation } = stream.current;
+  const place = placeOf(pane, subagent, conversation.agentKind, conversation.session);
+  const isHerdrs = !isStandalone(pane);
+  const { card, isGone, look } = useCard(pane, isHerdrs && subagent === undefined, `${conversation.newest}/${conversation.status ?? ''}`);
+  const row = listing.value?.panes.find((each) => each.pane === pane);
+  const child = subagent === undefined ? undefined : conversation.roster.find((each) => each.agent_id === subagent);
+  const running = conversation.roster.filter((each) => !each.done).length;
+
+  // An entry that was asked for by its address, or found: older pages are loaded until it is there.
+  useEffect(() => {
+    if (wanted === undefined || !conversation.isOpen || conversation.entries.length === 0) return;
+    if (wanted < conversation.oldest && conversation.hasOlder) {
+      stream.current?.loadOlder(true);
+      return;
+    }
+    if (conversation.at(wanted)) {
+      mark(wanted);
+      list.current?.show(wanted);
+    }
+    want(undefined);
+  }, [wanted, version, link.kind]);
+
+  // What was sent is in the conversation as soon as the agent has taken it.
+  useEffect(() => {
+    setWaiting((sent) => {
+      const left = sent.filter(({ text, after }) => !conversation.entries.slice(Math.max(0, after - conversation.oldest)).some((entry) => entry.role === 'user' && entry.text?.trim() === text));
+      return left.length === sent.length ? sent : left;
+    });
+  }, [version]);
+
+  const loadOlder = useCallback(() => stream.current?.loadOlder() === true && (bump((count) => count + 1), true), []);
+  const back = () => go(subagent === undefined ? { page: 'panes' } : { page: 'pane', pane, subagent: child?.parent_agent_id });
+
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent) => {
+      if (event.key === 'Escape' && event.target instanceof HTMLTextAreaElement) event.target.blur();
+      if (isTyping(event) || document.querySelector('dialog[open]')) return;
+      const handled = keys[event.key];
+      if (!handled) return;
+      event.preventDefault();
+      handled();
+    };
+    const keys: Record<string, () => void> = {
+      j: () => list.current?.step(1),
+      k: () => list.current?.step(-1),
+      g: () => list.current?.toTop(),
+      G: () => list.current?.toBottom(),
+      '/': () => search(true),
+      i: () => document.getElementById('composer')?.focus(),
+      s: () => conversation.roster.length > 0 && open('roster'),
+      '?': () => open('keys'),
+      u: back,
+      Escape: back,
+      y: () => {
+        const here = list.current?.current();
+        if (here) void copyText(place.linkTo(here.seq)).then(() => speak('Link copied'), () => undefined);
+      },
+    };
+    const entered = (event: KeyboardEvent) => {
+      if (event.key !== 'Enter' || isTyping(event) || !(event.target instanceof HTMLElement) || !event.target.matches('article')) return;
+      event.target.querySelector<HTMLElement>('.tool-head, .fold, a.child')?.click();
+    };
+    addEventListener('keydown', pressed);
+    addEventListener('keydown', entered);
+    return () => {
+      removeEventListener('keydown', pressed);
+      removeEventListener('keydown', entered);
+    };
+  });
+
+  const title = subagent === undefined ? titleOf(row?.cwd, row?.title, pane) : child?.description || child?.agent_type || 'Subagent';
+  const status = statusOf(card?.agent_status ?? conversation.status ?? row?.status);
+  return (
+    <main class="chat">
+      <header class="bar">
+        <button type="button" class="quiet square back" aria-label={subagent === undefined ? 'Back to the panes' : 'Back to who started it'} onClick={back}><Icon name="back" /></button>
+        <div class="chat-title">
+          <h1 dir="auto">{harmless(title)}</h1>
+          <p class="chat-facts">
+            <LinkState link={link} onRetry={stream.current.retry} />
+            {isHerdrs && subagent === undefined && STATUS_WORDS[status] !== '' && <span class={`state ${status}`}>{STATUS_WORDS[status]}</span>}
+            <span class="fact">{harmless(conversation.agentKind)}</span>
+            {row?.branch && <span class="fact"><Icon name="branch" label="branch" />{harmless(row.branch)}</span>}
+          </p>
+        </div>
+        {conversation.roster.length > 0 && (
+          <button type="button" class="quiet counted" aria-label={`Subagents: ${conversation.roster.length}, ${running} running`} title="Subagents" onClick={() => open('roster')}>
+            <Icon name="agents" /><span class={running > 0 ? 'running' : ''}>{running > 0 ? running : conversation.roster.length}</span>
+          </button>
+        )}
+        <button type="button" class="quiet square" aria-label="Search" title="Search" aria-expanded={searching} onClick={() => search(!searching)}><Icon name="search" /></button>
+      </header>
+      {subagent !== undefined && (
+        <nav class="crumbs" aria-label="Where this is">
+          <a href={hashOf({ page: 'pane', pane })}>{harmless(titleOf(row?.cwd, row?.title, pane))}</a>
+          <span aria-hidden="true">›</span>
+          <span aria-current="page" dir="auto">{harmless(title)}</span>
+        </nav>
+      )}
+      {searching && (
+        <Search
+          conversation={conversation}
+          version={version}
+          onFound={(found) => {
+            mark(found);
+            if (found !== undefined) list.current?.show(found);
+          }}
+          onOlder={loadOlder}
+          onClose={() => {
+            search(false);
+            mark(undefined);
+          }}
+        />
+      )}
+      {link.kind === 'refused' && conversation.entries.length === 0 ? (
+        <div class="refusal" role="alert">
+          <Icon name="alert" />
+          <h2>{link.status === 404 ? 'No conversation to show' : 'This cannot be shown'}</h2>
+          <p>{harmless(link.text)}</p>
+          <p class="hint">It is tried again by itself.</p>
+        </div>
+      ) : (
+        <List
+          handle={list}
+          conversation={conversation}
+          place={place}
+          marked={marked}
+          isBusy={!conversation.isOpen || conversation.loadingOlder}
+          onNearTop={loadOlder}
+          top={<Top isOpen={conversation.isOpen} count={conversation.entries.length} hasOlder={conversation.hasOlder} wanted={wanted} />}
+        />
+      )}
+      <p class="unseen" aria-live="polite">{spoken}</p>
+      {subagent === undefined && (isHerdrs || link.kind !== 'refused') && (
+        <Dock
+          pane={pane}
+          card={card}
+          bar={barred(isHerdrs, isGone)}
+          waiting={waiting.map(({ text }) => text)}
+          onSent={(text) => setWaiting((sent) => [...sent, { text, after: conversation.newest + 1 }].slice(-3))}
+          onActed={look}
+        />
+      )}
+      {over === 'roster' && <Sheet title="Subagents" onClose={() => open('nothing')}><Roster rows={conversation.roster} place={place} onOpen={() => open('nothing')} /></Sheet>}
+      {over === 'keys' && <Sheet title="Keyboard" onClose={() => open('nothing')}><Keys /></Sheet>}
+    </main>
+  );
+}
+
+interface Sent {
+  readonly text: string;
+  /** The first entry in which it can be. */
+  readonly after: number;
+}
+
+function titleOf(cwd: string | undefined, title: string | undefined, pane: string): string {
+  return cwd?.split('/').filter((part) => part !== '').at(-1) ?? (title || pane);
+}
+
+/** Why this device cannot answer this pane. */
+function barred(isHerdrs: boolean, isGone: boolean): string | undefined {
+  if (!isHerdrs) return 'A session outside herdr: it can be read here, and answered only in its own terminal.';
+  if (device.value?.scope === 'read') return 'This device may only read. Pair it again without --read to answer.';
+  if (isGone) return 'No agent runs in this pane now.';
+  return undefined;
+}
+
+function Top({ isOpen, count, hasOlder, wanted }: { readonly isOpen: boolean; readonly count: number; readonly hasOlder: boolean; readonly wanted: number | undefined }): JSX.Element {
+  if (!isOpen && count === 0) return <span class="quietly">Opening…</span>;
+  if (count === 0) return <span class="quietly">Nothing was said yet.</span>;
+  if (wanted !== undefined) return <span class="quietly">Going back to entry {wanted}…</span>;
+  if (hasOlder) return <span class="spinner" role="img" aria-label="Older entries are loaded as you scroll" />;
+  return <span class="quietly">The beginning</span>;
+}

@@ -1,0 +1,61 @@
+/** Search in what is loaded, and page by page in what is not. */
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+
+import type { Conversation } from '../wire/conversation';
+import { searchText } from './entry';
+import { Icon } from './icon';
+
+interface Props {
+  readonly conversation: Conversation;
+  /** Changes whenever the conversation does. */
+  readonly version: number;
+  readonly onFound: (seq: number | undefined) => void;
+  readonly onOlder: () => boolean;
+  readonly onClose: () => void;
+}
+
+export function Search({ conversation, version, onFound, onOlder, onClose }: Props): JSX.Element {
+  const [words, setWords] = useState('');
+  const [at, setAt] = useState<number | undefined>();
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.focus(), []);
+  const wanted = words.trim().toLowerCase();
+  const found = wanted === '' ? [] : conversation.entries.filter((entry) => searchText(entry).toLowerCase().includes(wanted)).map((entry) => entry.seq);
+  const place = at === undefined ? -1 : found.indexOf(at);
+  const move = (by: number) => {
+    if (found.length === 0) return;
+    // The first that is found is the newest.
+    const next = place < 0 ? found.length - 1 : (place + by + found.length) % found.length;
+    setAt(found[next]);
+    onFound(found[next]);
+  };
+  useEffect(() => {
+    setAt(undefined);
+    onFound(undefined);
+  }, [wanted]);
+  void version;
+  return (
+    <form class="search" role="search" onSubmit={(event) => { event.preventDefault(); move(-1); }}>
+      <Icon name="search" />
+      <input
+        ref={field}
+        type="search"
+        value={words}
+        placeholder="Search what is loaded"
+        aria-label="Search this conversation"
+        autocomplete="off"
+        spellcheck={false}
+        onInput={(event) => setWords(event.currentTarget.value)}
+        onKeyDown={(event) => event.key === 'Escape' && onClose()}
+      />
+      <span class="search-count" role="status">{wanted === '' ? '' : found.length === 0 ? 'none' : `${place < 0 ? '–' : place + 1} of ${found.length}`}</span>
+      {wanted !== '' && conversation.hasOlder && (
+        <button type="button" class="more" disabled={conversation.loadingOlder} onClick={() => void onOlder()}>Load older</button>
+      )}
+      <button type="submit" class="quiet square" aria-label="Previous match" disabled={found.length === 0}><Icon name="up" /></button>
+      <button type="button" class="quiet square" aria-label="Next match" disabled={found.length === 0} onClick={() => move(1)}><Icon name="down" /></button>
+      <button type="button" class="quiet square" aria-label="Close search" onClick={onClose}><Icon name="failed" /></button>
+    </form>
+  );
+}

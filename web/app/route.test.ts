@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest';
+
+import { hashOf, isStandalone, parse, type Route } from './route';
+
+describe('an address', () => {
+  const pages: readonly Route[] = [
+    { page: 'pane', pane: 'w1:p2', subagent: undefined, seq: undefined },
+    { page: 'pane', pane: 'claude:dir:/srv/a b/#x', subagent: undefined, seq: 12 },
+    { page: 'pane', pane: 'work/w1:p1', subagent: 'a/b', seq: 3 },
+    { page: 'settings' },
+    { page: 'panes' },
+    { page: 'pair', code: 'AB-12' },
+  ];
+
+  it.each(pages)('comes back as it was: %o', (page) => {
+    expect(parse(hashOf(page))).toEqual(page);
+  });
+
+  it('that is none leads to the panes', () => {
+    for (const hash of ['', '#', '#nowhere', '#pane', '#pane/']) expect(parse(hash)).toEqual({ page: 'panes' });
+  });
+
+  it('with a bad part is taken as far as it goes', () => {
+    expect(parse('#pane/%zz/0')).toEqual({ page: 'pane', pane: '%zz', subagent: undefined, seq: undefined });
+    expect(parse('#pane/a/1e9')).toMatchObject({ seq: undefined });
+  });
+});
+
+it('panes that no herdr runs are known by their names', () => {
+  expect(['claude:x', 'codex:latest', 'demo', 'w1:p1', 'work/w1:p1'].map(isStandalone)).toEqual([true, true, true, false, false]);
+});

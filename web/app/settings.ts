@@ -1,0 +1,24 @@
+/** How this browser shows things. */
+import { effect, signal } from '@preact/signals';
+
+import { load, store } from './storage';
+
+export const THEMES = ['system', 'light', 'dark'] as const;
+export const SIZES = ['small', 'normal', 'large', 'huge'] as const;
+export type Theme = (typeof THEMES)[number];
+export type Size = (typeof SIZES)[number];
+
+const KEY = 'panewire.look';
+const kept = load(KEY) as { readonly theme?: unknown; readonly size?: unknown } | null;
+
+export const theme = signal<Theme>(THEMES.find((each) => each === kept?.theme) ?? 'system');
+export const size = signal<Size>(SIZES.find((each) => each === kept?.size) ?? 'normal');
+
+export function applyLook(): void {
+  effect(() => {
+    const { dataset } = document.documentElement;
+    dataset['theme'] = theme.value;
+    dataset['size'] = size.value;
+    store(KEY, { theme: theme.value, size: size.value });
+  });
+}
