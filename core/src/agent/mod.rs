@@ -13,6 +13,7 @@ mod shown;
 mod skim;
 pub mod spooled;
 mod state;
+pub mod table;
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -29,6 +30,7 @@ use self::layout::Layout;
 use self::pi::PiReader;
 use self::pi::layout::PiLayout;
 pub use self::state::State;
+use self::table::Table;
 use crate::config::Roots;
 use crate::entry::Entry;
 pub use crate::entry::caps::Caps;
@@ -102,6 +104,17 @@ pub trait Reader: fmt::Debug + Send {
     ) {
         let _ = state;
         self.read_from(line, caps, skip, each);
+    }
+
+    /// Adds what became of the line's records to the table, for a line behind others.
+    fn tabulate(&self, state: &mut State, line: &Line<'_>, table: &mut Table) {
+        table.add(None, None, "nothing to show", |each| {
+            self.read_after(state, line, &Caps::WIRE, 0, &mut |entry| {
+                each(&entry);
+                ControlFlow::Continue(())
+            });
+        });
+        self.counted_after(state, line);
     }
 
     /// Notes everything in the line of this file that the reader does not know.

@@ -5,8 +5,8 @@ use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use panewire_core::agent::claude::{Became, Table};
 use panewire_core::agent::drift::Drift;
+use panewire_core::agent::table::{Became, Table};
 use panewire_core::agent::{AgentKind, Line, State};
 use panewire_core::config::Roots;
 use panewire_host::Problem;
@@ -14,7 +14,7 @@ use panewire_host::arguments::Places;
 use panewire_host::problem::quiet;
 use panewire_host::surroundings::Surroundings;
 
-use super::show::{each_line, kind_of, places_of, reader_of, selection};
+use super::show::{each_line, places_of, reader_of};
 
 /// Directories inside each other that are searched.
 const MAX_DEPTH: usize = 16;
@@ -72,23 +72,17 @@ struct Survey {
     table: Table,
     lines: u64,
     entries: u64,
-    /// Files of agents for which there is no table.
-    not_in_table: u64,
 }
 
 impl Survey {
     fn file(&mut self, path: &Path, table: bool) -> io::Result<()> {
-        if table && kind_of(path)? != AgentKind::Claude {
-            self.not_in_table += 1;
-            return Ok(());
-        }
         let reader = reader_of(path)?;
         let mut state = State::default();
         let name = path.to_string_lossy();
         let mut each = |line: &Line<'_>| {
             self.lines += 1;
             if table {
-                self.table.add(line, selection(path));
+                reader.tabulate(&mut state, line, &mut self.table);
             } else {
                 self.entries += reader.counted_after(&mut state, line).entries;
                 reader.drift(line, &name, &mut self.drift);
@@ -167,13 +161,7 @@ fn write_table(out: &mut impl Write, survey: &Survey) -> io::Result<()> {
     let total = table.total();
     write_row(out, "all", &total)?;
     let share = if total.entries == 0 { 0 } else { total.unparsed.saturating_mul(10_000).div_ceil(total.entries) };
-    writeln!(out, "\nnot parsed: {} ({}.{:02} %), blank: {}", total.unparsed, share / 100, share % 100, total.blank)?;
-    match survey.not_in_table {
-        0 => Ok(()),
-        others => {
-            writeln!(out, "the table is of Claude Code: left out {} of other agents", counted(others, "file", "files"))
-        }
-    }
+    writeln!(out, "\nnot parsed: {} ({}.{:02} %), blank: {}", total.unparsed, share / 100, share % 100, total.blank)
 }
 
 fn write_row(out: &mut impl Write, name: &str, became: &Became) -> io::Result<()> {

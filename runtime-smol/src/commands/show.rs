@@ -121,14 +121,14 @@ pub(crate) fn reader_of(path: &Path) -> io::Result<Box<dyn Reader>> {
 }
 
 /// The kind of agent that wrote a file.
-pub(crate) fn kind_of(path: &Path) -> io::Result<AgentKind> {
+fn kind_of(path: &Path) -> io::Result<AgentKind> {
     let mut head = Vec::new();
     File::open(path)?.take(PROBE_BYTES as u64).read_to_end(&mut head)?;
     Ok(AgentKind::that_wrote(&head))
 }
 
 /// Children of a session have files of their own, named so.
-pub(crate) fn selection(path: &Path) -> Selection {
+fn selection(path: &Path) -> Selection {
     let is_child = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("agent-"));
     if is_child { Selection::Child } else { Selection::Main }
 }

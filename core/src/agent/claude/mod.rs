@@ -28,11 +28,11 @@ mod walk;
 use core::ops::ControlFlow;
 
 pub use head::recorded;
-pub use table::{Became, Table};
 
 use self::walk::{Item, Part, What};
 use crate::agent::drift::Drift;
-use crate::agent::{Caps, Counted, Line, Reader};
+use crate::agent::table::Table;
+use crate::agent::{Caps, Counted, Line, Reader, State};
 use crate::entry::Entry;
 use crate::roster::Told;
 
@@ -86,6 +86,10 @@ impl Reader for ClaudeReader {
             }
             before = before.saturating_add(1);
         });
+    }
+
+    fn tabulate(&self, _state: &mut State, line: &Line<'_>, table: &mut Table) {
+        table::add(line, self.selection, table);
     }
 
     fn drift(&self, line: &Line<'_>, file: &str, drift: &mut Drift) {

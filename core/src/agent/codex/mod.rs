@@ -23,6 +23,7 @@ mod patch;
 mod record;
 mod render;
 mod said;
+mod table;
 mod time;
 mod walk;
 
@@ -33,6 +34,7 @@ pub use head::recorded;
 use self::memory::Memory;
 use self::walk::{Item, Part, What};
 use crate::agent::drift::Drift;
+use crate::agent::table::Table;
 use crate::agent::{Caps, Counted, Line, Reader, State};
 use crate::entry::Entry;
 use crate::roster::Told;
@@ -91,6 +93,12 @@ impl Reader for CodexReader {
 
     fn tell(&self, line: &Line<'_>, told: &mut Told) {
         children::note(line, told);
+    }
+
+    fn tabulate(&self, state: &mut State, line: &Line<'_>, table: &mut Table) {
+        let mut memory = Memory::of(state);
+        table::add(line, &mut memory, table);
+        *state = memory.into_state();
     }
 
     fn drift(&self, line: &Line<'_>, file: &str, drift: &mut Drift) {

@@ -16,6 +16,7 @@ mod head;
 mod kinds;
 mod record;
 mod render;
+mod table;
 mod walk;
 
 use core::ops::ControlFlow;
@@ -25,7 +26,8 @@ pub use head::recorded;
 use self::record::Record;
 use self::walk::{Item, Part, What};
 use crate::agent::drift::Drift;
-use crate::agent::{Caps, Counted, Line, Reader, skim};
+use crate::agent::table::Table;
+use crate::agent::{Caps, Counted, Line, Reader, State, skim};
 use crate::entry::Entry;
 use crate::roster::Told;
 use crate::source::json::Value;
@@ -71,6 +73,10 @@ impl Reader for PiReader {
                 told.branches_mut().record(id, record.parent.and_then(Value::literal));
             }
         });
+    }
+
+    fn tabulate(&self, _state: &mut State, line: &Line<'_>, table: &mut Table) {
+        table::add(line, table);
     }
 
     fn drift(&self, line: &Line<'_>, file: &str, drift: &mut Drift) {
