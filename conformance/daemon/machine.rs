@@ -176,8 +176,13 @@ pub(crate) struct Daemon {
 impl Daemon {
     /// Connects to the transcript of a pane.
     pub(crate) fn watch(&self, pane: &str) -> Socket {
+        self.watch_with(pane, &self.token)
+    }
+
+    /// The same, as somebody who has this token.
+    pub(crate) fn watch_with(&self, pane: &str, token: &str) -> Socket {
         let stream = Patient(self.stream());
-        let url = format!("ws://{}/agent-transcript?pane={pane}&token={}", self.address, self.token);
+        let url = format!("ws://{}/agent-transcript?pane={pane}&token={token}", self.address);
         Socket(tungstenite::client(url, stream).unwrap().0)
     }
 

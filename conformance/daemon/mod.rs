@@ -13,6 +13,7 @@ mod card;
 mod load;
 mod machine;
 mod named;
+mod pairing;
 mod refusals;
 mod serve;
 mod vectors;

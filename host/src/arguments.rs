@@ -8,6 +8,8 @@ use lexopt::prelude::*;
 use panewire_core::config::HerdrMode;
 use panewire_core::io::Level;
 
+use crate::pairing::Pair;
+
 /// Where the daemon listens if nobody says.
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:8787";
 
@@ -45,6 +47,15 @@ pub enum Command {
     },
     /// List the panes.
     Panes(Places),
+    /// Pair a device with a running daemon.
+    Pair(Pair),
+    /// List the devices of a running daemon, or revoke one.
+    Devices {
+        /// The device to revoke.
+        revoke: Option<String>,
+        /// Where the daemon keeps its token.
+        places: Places,
+    },
     /// Say what no reader knew in the transcripts on this machine.
     Drift {
         /// JSON instead of text for people.
@@ -146,6 +157,10 @@ pub enum Topic {
     Tree,
     /// `panes`
     Panes,
+    /// `pair`
+    Pair,
+    /// `devices`
+    Devices,
     /// `drift`
     Drift,
     /// `token`
@@ -234,6 +249,7 @@ fn options(topic: Topic, arguments: Vec<OsString>) -> Result<Command, Unclear> {
 fn read(topic: Topic, arguments: Vec<OsString>) -> Result<Command, Unclear> {
     let mut serve = Serve::default();
     let (mut json, mut table, mut rotate, mut url, mut subject) = (false, false, false, None, None);
+    let (mut only_read, mut name, mut no_qr, mut revoke) = (false, None, false, None);
     let mut parser = lexopt::Parser::from_args(arguments);
     while let Some(argument) = parser.next()? {
         match argument {
@@ -266,8 +282,16 @@ fn read(topic: Topic, arguments: Vec<OsString>) -> Result<Command, Unclear> {
             Long("demo") if topic.serves() => serve.demo = true,
             Long("json") if matches!(topic, Topic::Show | Topic::Drift) => json = true,
             Long("table") if topic == Topic::Drift => table = true,
-            Long("url") if matches!(topic, Topic::Tail | Topic::Tree) => url = Some(text(&mut parser)?),
+            Long("url") if matches!(topic, Topic::Tail | Topic::Tree | Topic::Pair) => url = Some(text(&mut parser)?),
             Long("rotate") if topic == Topic::Token => rotate = true,
+            Long("read") if topic == Topic::Pair => only_read = true,
+            Long("name") if topic == Topic::Pair => name = Some(text(&mut parser)?),
+            Long("no-qr") if topic == Topic::Pair => no_qr = true,
+            Value(word) if topic == Topic::Devices && word == "revoke" && revoke.is_none() => {
+                let id =
+                    parser.value().map_err(|_| Unclear::new("ID is missing: 'panewire devices' lists them".into()))?;
+                revoke = Some(id.string()?);
+            }
             Value(value) if topic.takes_a_subject() && subject.is_none() => {
                 subject = Some(value.string()?);
             }
@@ -285,6 +309,8 @@ fn read(topic: Topic, arguments: Vec<OsString>) -> Result<Command, Unclear> {
         Topic::Tail => Command::Tail { url, pane: named(subject, "PANE")?, places },
         Topic::Tree => Command::Tree { url, pane: named(subject, "PANE")?, places },
         Topic::Panes => Command::Panes(places),
+        Topic::Pair => Command::Pair(Pair { read: only_read, name, url, no_qr, places }),
+        Topic::Devices => Command::Devices { revoke, places },
         Topic::Drift => Command::Drift { json, table, what: subject.map(PathBuf::from), places },
         Topic::Token => Command::Token { rotate, places },
     })
@@ -314,8 +340,17 @@ fn listen(address: String) -> Result<String, Unclear> {
 }
 
 impl Topic {
-    const COMMANDS: [Self; 7] =
-        [Self::Serve, Self::Show, Self::Tail, Self::Tree, Self::Panes, Self::Drift, Self::Token];
+    const COMMANDS: [Self; 9] = [
+        Self::Serve,
+        Self::Show,
+        Self::Tail,
+        Self::Tree,
+        Self::Panes,
+        Self::Pair,
+        Self::Devices,
+        Self::Drift,
+        Self::Token,
+    ];
 
     fn named(word: &str) -> Result<Self, Unclear> {
         let topic = Self::COMMANDS.into_iter().find(|topic| topic.word() == Some(word));
@@ -330,6 +365,8 @@ impl Topic {
             Self::Tail => Some("tail"),
             Self::Tree => Some("tree"),
             Self::Panes => Some("panes"),
+            Self::Pair => Some("pair"),
+            Self::Devices => Some("devices"),
             Self::Drift => Some("drift"),
             Self::Token => Some("token"),
         }
@@ -353,6 +390,8 @@ impl Topic {
             Self::Tail => TAIL,
             Self::Tree => TREE,
             Self::Panes => PANES,
+            Self::Pair => PAIR,
+            Self::Devices => DEVICES,
             Self::Drift => DRIFT,
             Self::Token => TOKEN,
             Self::Server => SERVER,
@@ -369,6 +408,8 @@ usage:
   panewire tail [--url URL] PANE        follow a pane of a running daemon
   panewire tree [--url URL] PANE        print the subagents of a pane
   panewire panes                        list the panes, sessions and files it sees
+  panewire pair [--read]                let a phone or a browser in, by a code to scan
+  panewire devices [revoke ID]          list the devices that were let in, or let one out
   panewire drift [--table] [DIR|FILE]   say what no reader knew in the transcripts
   panewire token [--rotate]             print the token, or a new one
 
@@ -461,6 +502,30 @@ usage: panewire panes [OPTIONS]
                           how herdr is asked
 
 The first word of each pane is what 'panewire tail' takes.
+";
+
+const PAIR: &str = "\
+Let a device in: prints a code to scan, its address, and the code to type. It works once, for 5 minutes.
+
+usage: panewire pair [--read] [--name NAME] [--url URL] [OPTIONS]
+
+  --read                  the device may look and not answer
+  --name NAME             how the device is called, whatever it calls itself
+  --url URL               the address at which the device finds the daemon, such as https://box.example
+                          [where the daemon listens, or this machine's address on its network]
+  --no-qr                 without the code to scan
+  --state-dir DIR         where the running daemon keeps its state
+
+Every name in --url that is not this machine's own must be given to the daemon by --allow-host.
+";
+
+const DEVICES: &str = "\
+List the devices that were paired with the running daemon, or revoke one: what it has open is closed at once.
+
+usage: panewire devices [OPTIONS]
+       panewire devices revoke ID [OPTIONS]
+
+  --state-dir DIR         where the running daemon keeps its state
 ";
 
 const DRIFT: &str = "\
@@ -564,6 +629,25 @@ mod tests {
     }
 
     #[test]
+    fn pairing_has_its_own_words() {
+        let places = Places { state_dir: Some("/s".into()), ..Places::default() };
+        let all = "pair --read --name phone --url https://h --no-qr --state-dir /s";
+        let (name, url) = (Some("phone".into()), Some("https://h".into()));
+        assert_eq!(parsed(all), Ok(Command::Pair(Pair { read: true, name, url, no_qr: true, places: places.clone() })));
+        let plain = Pair { read: false, name: None, url: None, no_qr: false, places: Places::default() };
+        assert_eq!(parsed("pair"), Ok(Command::Pair(plain)));
+        assert_eq!(parsed("devices"), Ok(Command::Devices { revoke: None, places: Places::default() }));
+        let revoke = Some("1f2e3d4c".to_owned());
+        assert_eq!(parsed("devices revoke 1f2e3d4c --state-dir /s"), Ok(Command::Devices { revoke, places }));
+        assert_eq!(
+            error("devices revoke"),
+            "ID is missing: 'panewire devices' lists them (see panewire devices --help)"
+        );
+        assert_eq!(error("devices remove"), "unexpected argument \"remove\" (see panewire devices --help)");
+        assert_eq!(error("pair x"), "unexpected argument \"x\" (see panewire pair --help)");
+    }
+
+    #[test]
     fn help_and_version_are_everywhere() {
         assert_eq!(parsed("--help"), Ok(Command::Help(Topic::Overview)));
         assert_eq!(parsed("help"), Ok(Command::Help(Topic::Overview)));
@@ -574,6 +658,8 @@ mod tests {
             ("tail", Topic::Tail),
             ("tree", Topic::Tree),
             ("panes", Topic::Panes),
+            ("pair", Topic::Pair),
+            ("devices", Topic::Devices),
             ("drift", Topic::Drift),
             ("token", Topic::Token),
         ] {

@@ -3,7 +3,7 @@
 //! A runtime is thin: it owns sockets, timers and threads. Everything that two of them would write twice lives here and
 //! blocks at most as long as its caller allowed: the [`Driver`] that owns the core, the performers of
 //! [`Op`](panewire_core::io::Op)s ([`performer`]), what happens on a connection ([`http`], [`connection`], [`websocket`]),
-//! the command line and what it prints ([`arguments`], [`render`]), the token, the lock and the surroundings of the process.
+//! the command line, what it asks of a daemon and what it prints ([`arguments`], [`daemon`], [`render`]), the token, the lock and the surroundings of the process.
 //! It knows no rule of the
 //! protocol: those are in [`panewire_core`].
 //!
@@ -16,6 +16,8 @@ pub mod arguments;
 pub mod blocking;
 pub mod clock;
 pub mod connection;
+pub mod daemon;
+pub mod devices;
 pub mod door;
 pub mod driver;
 mod exchange;
@@ -33,10 +35,12 @@ pub mod listing;
 pub mod lock;
 pub mod log;
 mod ops;
+pub mod pairing;
 pub mod performer;
 pub mod pool;
 pub mod problem;
 pub mod process;
+pub mod qr;
 pub mod render;
 pub mod signal;
 pub mod startup;

@@ -107,7 +107,7 @@ fn short(title: &str) -> String {
     }
 }
 
-fn ago(unix_millis: i64, now: SystemTime) -> String {
+pub(crate) fn ago(unix_millis: i64, now: SystemTime) -> String {
     let at = UNIX_EPOCH + Duration::from_millis(u64::try_from(unix_millis).unwrap_or_default());
     let seconds = now.duration_since(at).unwrap_or_default().as_secs();
     match seconds {

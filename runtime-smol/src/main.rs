@@ -7,7 +7,7 @@ mod serve;
 use std::process::ExitCode;
 
 use panewire_host::arguments::{self, Command};
-use panewire_host::problem;
+use panewire_host::{devices, pairing, problem};
 
 /// How the program calls itself.
 const PROGRAM: &str = "panewire";
@@ -23,6 +23,9 @@ fn main() -> ExitCode {
         Command::Tail { url, pane, places } => commands::tail::run(url.as_deref(), &pane, &places),
         Command::Tree { url, pane, places } => commands::tree::run(url.as_deref(), &pane, &places),
         Command::Panes(places) => commands::panes::run(&places),
+        Command::Pair(wanted) => pairing::pair(&wanted),
+        Command::Devices { revoke: None, places } => devices::list(&places),
+        Command::Devices { revoke: Some(id), places } => devices::revoke(&id, &places),
         Command::Drift { json, table, what, places } => commands::drift::run(json, table, what.as_deref(), &places),
         Command::Token { rotate, places } => commands::token::run(rotate, &places),
         Command::Help(topic) => problem::print(topic.help()),
