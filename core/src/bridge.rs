@@ -42,6 +42,7 @@ mod demo;
 mod devices;
 mod events;
 mod exchange;
+mod feeds;
 mod hints;
 mod long_lines;
 mod ops;
@@ -283,6 +284,12 @@ impl Bridge {
                     return self.run_stream(no);
                 }
             }
+            Owner::Feed(no) => {
+                if let Some(feed) = self.streams.feed_mut(no) {
+                    feed.handle_outcome(now, tag, outcome);
+                    return self.run_feed(no);
+                }
+            }
             Owner::Roster(no) => {
                 if let Some(roster) = self.streams.roster_mut(no) {
                     roster.handle_outcome(now, tag, outcome);
@@ -302,6 +309,7 @@ impl Bridge {
                 self.store.handle_outcome(now, tag, outcome);
                 return self.ops.issue_all(Owner::Store, &mut self.store, &mut self.outputs);
             }
+            Owner::Spools => return self.spools_listed(outcome),
             Owner::Watches => {
                 self.directories.handle_outcome(now, tag, outcome);
                 return self.run_directories();

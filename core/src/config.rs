@@ -57,13 +57,23 @@ pub struct Roots {
     pub codex: String,
     /// pi's directory (`~/.pi/agent`); sessions lie in `sessions/` below it.
     pub pi: String,
+    /// opencode's data directory (`~/.local/share/opencode`): its databases, and `storage/` of its older versions.
+    pub opencode: String,
+    /// opencode's state directory (`~/.local/state/opencode`), in which its service says where it listens.
+    pub opencode_state: String,
 }
 
 impl Roots {
     /// The directories that agents have in a home of which nothing else is known.
     #[must_use]
     pub fn below(home: &str) -> Self {
-        Self { claude: format!("{home}/.claude"), codex: format!("{home}/.codex"), pi: format!("{home}/.pi/agent") }
+        Self {
+            claude: format!("{home}/.claude"),
+            codex: format!("{home}/.codex"),
+            pi: format!("{home}/.pi/agent"),
+            opencode: format!("{home}/.local/share/opencode"),
+            opencode_state: format!("{home}/.local/state/opencode"),
+        }
     }
 }
 

@@ -175,6 +175,28 @@ pub const SPOOL_QUEUE_BYTES: usize = 1024 * 1024;
 /// Bytes between two places from which a spool can begin anew.
 pub const SPOOL_MARK_BYTES: u64 = 1024 * 1024;
 
+/// Names of one directory of a store of one file for each message.
+pub const MAX_STORE_NAMES: usize = 65_536;
+
+/// Bytes of one part of a message in a store. Of a larger one only its size is shown.
+pub const STORE_PART_BYTES: usize = 4 * 1024 * 1024;
+
+/// Parts of one message in a store. Those behind them are left out.
+pub const MAX_STORE_PARTS: usize = 1_024;
+
+/// Messages of a store that are held at once, from the first that has not settled.
+pub const STORE_WINDOW: usize = 8;
+
+/// Files of a store that are open at once.
+pub const MAX_OPEN_STORE_FILES: usize = 8;
+
+/// A message that a human sent is complete so long after it was made, whatever comes after it.
+pub const STORE_SENT: Duration = Duration::from_secs(3);
+
+/// Text of an assistant that nobody has finished is shown as it is when nothing was written to it for so long: no model
+/// pauses that long, so whoever wrote it is gone.
+pub const STORE_QUIET: Duration = Duration::from_secs(600);
+
 /// Clients that are served in one call before the core yields with [`Why::More`](crate::io::Why::More).
 pub const CLIENTS_PER_CALL: usize = 64;
 

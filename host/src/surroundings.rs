@@ -74,6 +74,13 @@ impl Surroundings {
                     *root = text(&configured)?;
                 }
             }
+            let below = |name: &str| variable(name).filter(|path| path.is_absolute()).map(|path| path.join("opencode"));
+            if let Some(data) = variable("OPENCODE_DATA_DIR").or_else(|| below("XDG_DATA_HOME")) {
+                roots.opencode = text(&data)?;
+            }
+            if let Some(state) = below("XDG_STATE_HOME") {
+                roots.opencode_state = text(&state)?;
+            }
         }
         let state_home = variable("XDG_STATE_HOME")
             .filter(|path| path.is_absolute())

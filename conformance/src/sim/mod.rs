@@ -24,7 +24,7 @@ pub mod scene;
 pub mod transcript;
 pub mod world;
 
-pub use client::{Ask, Client, Frames, Speed};
+pub use client::{Ask, Client, Frames, Received, Speed};
 pub use clock::Clock;
 pub use config::{TOKEN, config};
 pub use disk::Disk;

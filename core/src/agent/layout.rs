@@ -26,6 +26,11 @@ pub(crate) trait Layout: fmt::Debug + Sync {
     /// Where to look for what is wanted.
     fn search(&self, roots: &Roots, cwd: Option<&str>, wanted: &Wanted) -> Search;
 
+    /// Whether a session that names another directory than the pane's is none of the pane's, though the pane names it.
+    fn is_of_its_directory(&self) -> bool {
+        false
+    }
+
     /// Where all sessions lie.
     fn all(&self, roots: &Roots) -> Vec<Attempt>;
 }

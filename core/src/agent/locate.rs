@@ -186,7 +186,7 @@ impl Locate {
         self.looked_at.push(file.path.clone());
         match looked {
             Ok(probed) => {
-                let is_it = self.is_it(&probed.recorded);
+                let (is_it, is_elsewhere) = (self.is_it(&probed.recorded), self.is_elsewhere(&probed.recorded));
                 let located = Located {
                     path: file.path,
                     under: self.under.clone(),
@@ -198,7 +198,7 @@ impl Locate {
                 if is_it {
                     return self.finish(Ok(located));
                 }
-                if self.by_name {
+                if self.by_name && !is_elsewhere {
                     self.bookkeeping.get_or_insert(located);
                 }
             }
@@ -213,8 +213,17 @@ impl Locate {
     /// Whether a file is what is looked for: any conversation of a known name, or one in the very directory.
     fn is_it(&self, recorded: &Recorded) -> bool {
         match (&recorded.cwd, &self.cwd) {
+            _ if self.is_elsewhere(recorded) => false,
             _ if self.by_name => recorded.conversation,
             (Some(cwd), Some(wanted)) => !recorded.child && without_final_slash(cwd) == wanted,
+            _ => false,
+        }
+    }
+
+    /// Whether a file names another directory, and is no transcript of this one for that reason alone.
+    fn is_elsewhere(&self, recorded: &Recorded) -> bool {
+        match (&recorded.cwd, &self.cwd) {
+            (Some(cwd), Some(wanted)) => self.layout.is_of_its_directory() && without_final_slash(cwd) != wanted,
             _ => false,
         }
     }

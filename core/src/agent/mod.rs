@@ -7,6 +7,7 @@ pub(crate) mod gather;
 mod input;
 pub(crate) mod layout;
 pub mod locate;
+pub mod opencode;
 pub mod pi;
 pub mod sessions;
 mod shown;
@@ -27,15 +28,18 @@ use self::codex::CodexReader;
 use self::codex::layout::CodexLayout;
 use self::drift::Drift;
 use self::layout::Layout;
+use self::opencode::layout::OpencodeLayout;
 use self::pi::PiReader;
 use self::pi::layout::PiLayout;
+use self::spooled::SpoolReader;
 pub use self::state::State;
 use self::table::Table;
-use crate::config::Roots;
+use crate::config::{Config, Roots};
 use crate::entry::Entry;
 pub use crate::entry::caps::Caps;
 use crate::roster::{Finder, NoChildren, Told};
 use crate::source::follow::Source;
+use crate::source::spool::{Feeder, Stored};
 
 /// One physical line of a transcript, as the line splitter lends it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -161,11 +165,13 @@ pub enum AgentKind {
     Codex,
     /// pi.
     Pi,
+    /// opencode.
+    Opencode,
 }
 
 impl AgentKind {
     /// Every kind, in the order in which they are listed.
-    pub const ALL: &'static [Self] = &[Self::Claude, Self::Codex, Self::Pi];
+    pub const ALL: &'static [Self] = &[Self::Claude, Self::Codex, Self::Pi, Self::Opencode];
 
     /// The kind that herdr calls so; case and blanks around it do not matter.
     #[must_use]
@@ -181,6 +187,7 @@ impl AgentKind {
             Self::Claude => "claude",
             Self::Codex => "codex",
             Self::Pi => "pi",
+            Self::Opencode => "opencode",
         }
     }
 
@@ -191,6 +198,7 @@ impl AgentKind {
             Self::Claude => Box::new(ClaudeReader { selection: Selection::Main }),
             Self::Codex => Box::new(CodexReader),
             Self::Pi => Box::new(PiReader),
+            Self::Opencode => Box::new(SpoolReader),
         }
     }
 
@@ -213,16 +221,33 @@ impl AgentKind {
             Self::Claude => &ClaudeLayout,
             Self::Codex => &CodexLayout,
             Self::Pi => &PiLayout,
+            Self::Opencode => &OpencodeLayout,
+        }
+    }
+
+    /// Whether its store rewrites itself: what is followed is a spool of what has settled there.
+    #[must_use]
+    pub const fn is_stored(self) -> bool {
+        matches!(self, Self::Opencode)
+    }
+
+    /// What feeds the spool of a session; nothing for a kind whose own files are followed.
+    #[must_use]
+    pub fn feeder(self, stored: &Stored, config: &Config) -> Option<Box<dyn Feeder>> {
+        match self {
+            Self::Claude | Self::Codex | Self::Pi => None,
+            Self::Opencode => Some(Box::new(opencode::Store::new(stored, config))),
         }
     }
 
     /// What finds the children of the session with this transcript.
     #[must_use]
-    pub fn finder(self, parent: &Source, line_bytes: usize) -> Box<dyn Finder> {
+    pub fn finder(self, parent: &Source, config: &Config) -> Box<dyn Finder> {
+        let line_bytes = config.limits.line_bytes;
         match self {
             Self::Claude => Box::new(claude::children::Children::new(parent, line_bytes)),
             Self::Codex => Box::new(codex::children::Threads::new(parent, line_bytes)),
-            Self::Pi => Box::new(NoChildren),
+            Self::Pi | Self::Opencode => Box::new(NoChildren),
         }
     }
 }

@@ -15,7 +15,6 @@ use core::ops::ControlFlow;
 use super::Bridge;
 use super::exchange::Exchange;
 use super::ops::Owner;
-use super::watch::source_of;
 use crate::agent::Caps;
 use crate::http::{Answer, Manner, Refusal};
 use crate::ids::{ExId, PaneId, Seq};
@@ -91,7 +90,7 @@ impl Bridge {
     /// Makes the card of a pane that herdr does not know: all there is to say stands in its transcript.
     pub(super) fn card_of_transcript(&mut self, ex: ExId, resolved: &Resolved, manner: Manner) {
         self.exchanges.insert(ex, Exchange::Card { manner });
-        let stream = self.follow(resolved.kind.reader(), source_of(resolved));
+        let stream = self.follow(resolved.kind.reader(), self.source_of(resolved));
         let look = Look {
             pane: resolved.pane.clone(),
             kind: resolved.kind.label().into(),

@@ -9,7 +9,6 @@ use super::devices::Parked;
 use super::ops::Owner;
 use super::rosters::{FoundChild, Sought};
 use super::sessions::ChildOf;
-use super::watch::source_of;
 use super::{Bridge, Listing, demo};
 use crate::http::info::Info;
 use crate::http::panes::Panes;
@@ -308,7 +307,7 @@ impl Bridge {
                 return self.answer(ex, Refusal::new(error.status, &error.body, &manner).into());
             }
         };
-        if !self.has_room_for(&source_of(&resolved)) {
+        if !self.has_room_for(&self.source_of(&resolved)) {
             return self.answer(ex, Answer::text(503, TOO_MANY, &manner));
         }
         match wanted.subagent() {

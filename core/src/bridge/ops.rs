@@ -16,6 +16,8 @@ pub(crate) enum Owner {
     Recheck(u64),
     /// A follower.
     Stream(u64),
+    /// The spool of a stream and who feeds it.
+    Feed(u64),
     /// The roster of a stream.
     Roster(u64),
     /// A client that reads a page.
@@ -28,6 +30,8 @@ pub(crate) enum Owner {
     Census,
     /// The saved indexes.
     Store,
+    /// The directory of the spools.
+    Spools,
     /// The watched directories.
     Watches,
     /// The list of devices.

@@ -104,10 +104,9 @@ impl Roster {
 impl Bridge {
     /// The roster of a session is wanted from now on.
     pub(super) fn begin_roster(&mut self, no: u64, kind: AgentKind) {
-        let line_bytes = self.config.limits.line_bytes;
         let Some(stream) = self.streams.stream_mut(no) else { return };
         let source = stream.follower.source().clone();
-        let roster = stream.roster.get_or_insert_with(|| Box::new(Roster::new(kind.finder(&source, line_bytes))));
+        let roster = stream.roster.get_or_insert_with(|| Box::new(Roster::new(kind.finder(&source, &self.config))));
         // Nobody has looked for a while: every child is looked at.
         (roster.fresh, roster.shown, roster.parent) = (false, false, None);
         self.timers.set(Timer::Roster(no), self.after(ROSTER_WAIT));
@@ -116,10 +115,9 @@ impl Bridge {
 
     /// The session lies elsewhere now, and so do its children. What is shown stays until they were found.
     pub(super) fn move_roster(&mut self, no: u64, kind: AgentKind, source: &Source) {
-        let line_bytes = self.config.limits.line_bytes;
         self.ops.cancel(Owner::Roster(no), &mut self.outputs);
         if let Some(roster) = self.streams.roster_mut(no) {
-            roster.finder = kind.finder(source, line_bytes);
+            roster.finder = kind.finder(source, &self.config);
             self.begin_look(no);
         }
     }

@@ -3,7 +3,6 @@
 use super::Bridge;
 use super::exchange::Exchange;
 use super::ops::Owner;
-use super::watch::source_of;
 use crate::ids::ExId;
 use crate::limits::SESSION_POLL;
 use crate::pane::resolve::{Recheck, Resolved, Verdict};
@@ -38,7 +37,7 @@ impl Bridge {
 
     /// The session's file lies elsewhere now. If it is the same file, the stream goes on as if nothing had happened.
     pub(super) fn relocate(&mut self, no: u64, resolved: Resolved) {
-        let source = source_of(&resolved);
+        let source = self.source_of(&resolved);
         let Some(session) = self.sessions.session_mut(no) else { return };
         let other = self.streams.find(&source).filter(|other| *other != session.stream);
         if let Some(other) = other {

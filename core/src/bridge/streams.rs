@@ -13,6 +13,7 @@ use crate::config::Config;
 use crate::limits::{MAX_REMEMBERED_DRIFTS, MAX_REMEMBERED_REWRITES, RING_BYTES, SAVED_EVERY_BYTES};
 use crate::source::follow::{Follower, Source};
 use crate::source::ring::Ring;
+use crate::source::spool::{Feed, Spool};
 
 /// One followed file and the frames that its clients share.
 #[derive(Debug)]
@@ -23,9 +24,16 @@ pub(crate) struct Stream {
     pub(crate) saved_to: u64,
     /// The children of the session, if this is the session's own stream.
     pub(crate) roster: Option<Box<Roster>>,
+    /// What writes its file, if that is a spool.
+    feed: Option<Box<Feed>>,
 }
 
 impl Stream {
+    /// Whether its file is a spool.
+    pub(crate) const fn is_fed(&self) -> bool {
+        self.feed.is_some()
+    }
+
     /// The index to save, and where to. While the file is watched only now and then, finally whatever is new.
     pub(crate) fn take_saved(&mut self, finally: bool) -> Option<(String, Vec<u8>)> {
         let scanned = self.follower.index().scanned();
@@ -65,11 +73,24 @@ impl Streams {
         let mut follower = Follower::new(source, reader, config.limits.line_bytes, index_path, rewrites);
         follower.note_drift_from(self.drift_noted.get(&follower.source().path).copied().unwrap_or(0));
         follower.hold_counting();
-        follower.begin();
+        let feed = feed_of(follower.source(), config);
+        if feed.is_none() {
+            follower.begin();
+        }
         self.last = self.last.saturating_add(1);
         let ring = Ring::new(RING_BYTES);
-        self.streams.insert(self.last, Stream { follower, ring, saved_to: 0, roster: None });
+        self.streams.insert(self.last, Stream { follower, ring, saved_to: 0, roster: None, feed });
         (self.last, false)
+    }
+
+    /// What feeds this stream, if it is fed.
+    pub(crate) fn feed_mut(&mut self, no: u64) -> Option<&mut Feed> {
+        self.streams.get_mut(&no)?.feed.as_deref_mut()
+    }
+
+    /// Whether the spool at this path is followed.
+    pub(crate) fn is_followed(&self, path: &str) -> bool {
+        self.streams.values().any(|stream| stream.follower.source().path == path)
     }
 
     /// The stream of this file.
@@ -130,4 +151,11 @@ impl Streams {
         self.drift_noted.insert(stream.follower.source().path.clone(), stream.follower.index().scanned());
         Some(stream)
     }
+}
+
+fn feed_of(source: &Source, config: &Config) -> Option<Box<Feed>> {
+    let stored = source.stored.as_ref()?;
+    let feeder = stored.kind.feeder(stored, config)?;
+    let spool = Spool::new(&config.state_dir, stored.kind.label(), &stored.session);
+    Some(Box::new(Feed::new(spool, feeder)))
 }

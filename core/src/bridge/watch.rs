@@ -10,6 +10,7 @@ use super::rosters::FoundChild;
 use super::sessions::ChildOf;
 use super::streams::Stream;
 use crate::agent::Reader;
+use crate::agent::locate::Located;
 use crate::ids::{ExId, WatchId};
 use crate::io::{CloseCode, Level, Outcome, Output};
 use crate::limits::{FILE_POLL, MAX_STREAMS, SAFETY_POLL, SESSION_POLL, STREAM_GRACE};
@@ -18,13 +19,14 @@ use crate::mobile::client::{Client, Feed};
 use crate::mobile::frames;
 use crate::pane::resolve::Resolved;
 use crate::source::follow::{Event, Source};
+use crate::source::spool::Stored;
 use crate::timers::Timer;
 
 impl Bridge {
     /// Takes a client into the session of its pane, which begins if it is the first.
     pub(super) fn join(&mut self, ex: ExId, resolved: Resolved) -> u64 {
         // A session whose file lies elsewhere since the pane was asked last has not become another one.
-        if self.streams.find(&source_of(&resolved)).is_none()
+        if self.streams.find(&self.source_of(&resolved)).is_none()
             && let Some(no) = self.sessions.find_session(&resolved)
         {
             self.relocate(no, resolved.clone());
@@ -202,6 +204,7 @@ impl Bridge {
         used.extend(self.connecting.children.iter().map(|(parent, _)| *parent));
         for no in &used {
             if all || !self.rests(*no) {
+                self.look_at_store(*no);
                 if let Some(stream) = self.streams.stream_mut(*no) {
                     stream.follower.poll();
                 }
@@ -245,7 +248,8 @@ impl Bridge {
 
     /// Whether nothing happens if this file is not looked at before the next hint.
     fn rests(&self, no: u64) -> bool {
-        let unsettled = self.streams.stream(no).is_none_or(|stream| stream.follower.is_unsettled());
+        // What is fed is looked at by the clock: nothing hints at changes of its store.
+        let unsettled = self.streams.stream(no).is_none_or(|stream| stream.is_fed() || stream.follower.is_unsettled());
         !unsettled && self.directories.rests(no)
     }
 
@@ -264,6 +268,7 @@ impl Bridge {
         self.save_index(no, true);
         self.end_roster(no);
         self.ops.cancel(Owner::Stream(no), &mut self.outputs);
+        self.ops.cancel(Owner::Feed(no), &mut self.outputs);
         self.directories.leave(no);
         self.run_directories();
         self.streams.remove(no);
@@ -280,7 +285,7 @@ impl Bridge {
 
     /// The stream of this pane with its roster, begun or woken, and polled from now on.
     pub(super) fn watch(&mut self, resolved: &Resolved) -> u64 {
-        let source = source_of(resolved);
+        let source = self.source_of(resolved);
         let watched = self.streams.find(&source).is_some_and(|no| self.is_used(no) && self.streams.has_roster(no));
         let no = self.follow(resolved.kind.reader(), source);
         if !watched {
@@ -302,8 +307,18 @@ impl Bridge {
         self.directories.join(no, &path);
         self.timers.no_later(Timer::FilePoll, self.after(FILE_POLL));
         self.run_directories();
+        self.look_at_store(no);
         self.run_stream(no);
         no
+    }
+
+    /// What is followed to show this pane: the session's file, or its spool.
+    pub(super) fn source_of(&self, resolved: &Resolved) -> Source {
+        let Located { path, under, session, .. } = resolved.located.clone();
+        if resolved.kind.is_stored() {
+            return Stored { kind: resolved.kind, session, path, under }.source(&self.config.state_dir);
+        }
+        Source { path, under, part: None, stored: None }
     }
 
     pub(super) fn end_session(&mut self, no: u64) {
@@ -402,10 +417,6 @@ impl Bridge {
             self.run_stream(no);
         }
     }
-}
-
-pub(super) fn source_of(resolved: &Resolved) -> Source {
-    Source { path: resolved.located.path.clone(), under: resolved.located.under.clone(), part: None }
 }
 
 /// What one call of a follower led to.

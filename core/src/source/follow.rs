@@ -29,6 +29,7 @@ use crate::source::generation;
 use crate::source::index::SeqIndex;
 use crate::source::lines::LineSplitter;
 use crate::source::saved::SavedIndex;
+use crate::source::spool::Stored;
 use crate::time::Now;
 
 /// Where a stream's bytes are.
@@ -40,6 +41,8 @@ pub struct Source {
     pub under: String,
     /// The child whose lines in it are the stream, if it is not the whole file.
     pub part: Option<String>,
+    /// The session of which the file is the spool, if it is one.
+    pub stored: Option<Stored>,
 }
 
 /// What a follower has to tell.

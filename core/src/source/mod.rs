@@ -11,3 +11,4 @@ pub mod records;
 pub mod ring;
 pub mod saved;
 pub mod spool;
+pub mod whole_files;

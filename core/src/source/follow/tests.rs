@@ -101,7 +101,7 @@ impl Disk {
 }
 
 fn follower() -> Follower {
-    let source = Source { path: String::from("/p/s.jsonl"), under: String::from("/p"), part: None };
+    let source = Source { path: String::from("/p/s.jsonl"), under: String::from("/p"), part: None, stored: None };
     let mut follower = Follower::new(source, AgentKind::Claude.reader(), 1 << 20, String::from("/state/i"), 0);
     follower.begin();
     follower
@@ -325,7 +325,7 @@ fn a_saved_index_that_is_damaged_or_of_other_rules_is_none() {
         assert_eq!((second.index().total(), second.rewrites()), (10_000, 0));
     }
     disk.saved = Some(saved);
-    let source = Source { path: String::from("/p/s.jsonl"), under: String::from("/p"), part: None };
+    let source = Source { path: String::from("/p/s.jsonl"), under: String::from("/p"), part: None, stored: None };
     let mut other_cap = Follower::new(source, AgentKind::Claude.reader(), 1 << 19, String::from("/state/i"), 0);
     other_cap.begin();
     assert_eq!(disk.settle(&mut other_cap), ["ready"]);

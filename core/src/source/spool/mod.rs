@@ -29,8 +29,10 @@ use sha2::{Digest as _, Sha256};
 pub use feed::{Feed, FeedEvent, Feeder};
 
 use self::record::Told;
+use super::follow::Source;
 use super::lines::LineSplitter;
 use super::records;
+use crate::agent::AgentKind;
 use crate::entry::{Body, Entry, Role, Text};
 use crate::ids::{Handle, SessionId};
 use crate::io::{FailureKind, FileKind, Op, Outcome};
@@ -45,6 +47,28 @@ pub struct Place {
     pub time: i64,
     /// Its id.
     pub id: String,
+}
+
+/// A session in a store that rewrites itself: what its spool is fed from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stored {
+    /// The kind of agent.
+    pub kind: AgentKind,
+    /// The session.
+    pub session: SessionId,
+    /// Where it was found: a document of its own, or the store that holds it.
+    pub path: String,
+    /// The directory that must contain what is opened there.
+    pub under: String,
+}
+
+impl Stored {
+    /// What is followed in its place: its spool.
+    #[must_use]
+    pub fn source(self, state_dir: &str) -> Source {
+        let path = path_of(state_dir, self.kind.label(), &self.session);
+        Source { path, under: directory(state_dir), part: None, stored: Some(self) }
+    }
 }
 
 /// The directory of all spools.

@@ -492,11 +492,11 @@ impl Finder for Children {
     fn find(&self, agent_id: &str, told: &Told) -> Option<(Source, Box<dyn Reader>)> {
         let under = self.under.clone();
         if let Some(child) = self.children.get(agent_id).filter(|child| !child.closed) {
-            let source = Source { path: child.path.clone(), under, part: None };
+            let source = Source { path: child.path.clone(), under, part: None, stored: None };
             return Some((source, Box::new(ClaudeReader { selection: Selection::Child })));
         }
         let inside = told.insides().iter().find(|inside| inside.agent_id == agent_id)?;
-        let source = Source { path: self.parent.clone(), under, part: Some(agent_id.to_string()) };
+        let source = Source { path: self.parent.clone(), under, part: Some(agent_id.to_string()), stored: None };
         Some((source, Box::new(InsideReader { runs: inside.runs.as_slice().into() })))
     }
 

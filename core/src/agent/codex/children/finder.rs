@@ -450,7 +450,7 @@ impl Finder for Threads {
         self.depths().get(agent_id)?;
         let Place { directory, name, .. } = &thread.place;
         let under = self.days.under(directory).to_string();
-        Some((Source { path: format!("{directory}/{name}"), under, part: None }, Box::new(CodexReader)))
+        Some((Source { path: format!("{directory}/{name}"), under, part: None, stored: None }, Box::new(CodexReader)))
     }
 
     fn take_trouble(&mut self) -> Option<String> {
