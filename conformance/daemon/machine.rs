@@ -194,9 +194,19 @@ impl Daemon {
         } else {
             ""
         };
+        self.exchange(&format!("GET {target} HTTP/1.1\r\nHost: {}\r\n{extra}\r\n", self.address))
+    }
+
+    /// Status and body of a `POST` with the token.
+    pub(crate) fn post(&self, target: &str, body: &str) -> (u16, String) {
+        let Self { address, token, .. } = self;
+        let fields = format!("Host: {address}\r\nAuthorization: Bearer {token}\r\nContent-Length: {}", body.len());
+        self.exchange(&format!("POST {target} HTTP/1.1\r\n{fields}\r\n\r\n{body}"))
+    }
+
+    fn exchange(&self, request: &str) -> (u16, String) {
         let mut stream = self.stream();
-        let head = format!("GET {target} HTTP/1.1\r\nHost: {}\r\n{extra}\r\n", self.address);
-        stream.write_all(head.as_bytes()).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
         let mut reader = BufReader::new(stream);
         let (mut head, mut line) = (Vec::new(), String::new());
         while reader.read_line(&mut line).unwrap() > 0 && line != "\r\n" {

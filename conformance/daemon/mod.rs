@@ -9,6 +9,7 @@
 //! ```
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
+mod answers;
 mod card;
 mod load;
 mod machine;

@@ -40,6 +40,7 @@ mod cards;
 mod counting;
 mod demo;
 mod devices;
+mod errands;
 mod events;
 mod exchange;
 mod feeds;
@@ -61,6 +62,7 @@ use self::cards::Cards;
 use self::counting::Counting;
 use self::demo::DemoPane;
 use self::devices::Devices;
+use self::errands::Errands;
 use self::events::Events;
 use self::exchange::Exchange;
 use self::hints::Directories;
@@ -105,6 +107,7 @@ pub struct Bridge {
     safety_net: Instant,
     whole_entries: WholeEntries,
     cards: Cards,
+    errands: Errands,
     events: Events,
     store: IndexStore,
     demo: DemoPane,
@@ -160,6 +163,7 @@ impl Bridge {
             safety_net: Instant::default(),
             whole_entries: WholeEntries::default(),
             cards: Cards::default(),
+            errands: Errands::default(),
             events: Events::default(),
             store,
             demo: DemoPane::default(),
@@ -231,6 +235,7 @@ impl Bridge {
                 Timer::Roster(no) => self.look_at_roster(no),
                 Timer::Liveness(ex) => self.check_liveness(ex),
                 Timer::Grace(no) => self.drop_stream(no),
+                Timer::Errand(no) => self.resume_errand(no),
                 Timer::Demo => self.run_demo(),
             }
         }
@@ -299,6 +304,7 @@ impl Bridge {
             Owner::Client(ex) => return self.client_outcome(ex, tag, outcome),
             Owner::WholeEntry(ex) => return self.whole_entry_outcome(ex, outcome),
             Owner::Card(no) => return self.card_outcome(no, tag, outcome),
+            Owner::Errand(no) => return self.errand_outcome(no, tag, outcome),
             Owner::Census => {
                 if let Some(listing) = &mut self.listing {
                     listing.census.handle_outcome(now, tag, outcome);

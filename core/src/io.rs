@@ -89,6 +89,8 @@ pub enum Why {
     ClientLiveness,
     /// A stream that nobody watches is dropped.
     Grace,
+    /// An agent had time to take what was typed into its pane.
+    Typing,
     /// The demo conversation goes on.
     Demo,
 }
@@ -430,6 +432,8 @@ pub enum FailureKind {
     TimedOut,
     /// The socket is there and nobody answers on it, or the connection broke.
     Unreachable,
+    /// The question was sent, and the connection broke before its answer: what it asked for may have been done.
+    Lost,
     /// The answer is longer than its cap.
     TooLarge,
     /// This program cannot do that at all: it was built without it.

@@ -402,6 +402,21 @@ pub const HERDR_BUDGET: Duration = Duration::from_secs(4);
 /// Part of [`HERDR_BUDGET`] that the socket gets before the command line is tried.
 pub const HERDR_SOCKET_BUDGET: Duration = Duration::from_secs(2);
 
+/// Time that an agent gets to take what was typed, before its screen is read or Enter is pressed.
+pub const ANSWER_REST: Duration = Duration::from_millis(180);
+
+/// Looks at a screen for the option that was picked. Then Enter is pressed, or the answer is given up with 409.
+pub const ANSWER_LOOKS: u32 = 3;
+
+/// Looks at a screen for another permission mode. Then the answer says which one there is.
+pub const MODE_LOOKS: u32 = 6;
+
+/// Requests that wait to type into one pane, the one that is at it included. One more is answered 503.
+pub const MAX_PANE_ERRANDS: usize = 8;
+
+/// Approvals that are remembered, so that none is pressed twice.
+pub const MAX_REMEMBERED_APPROVALS: usize = 256;
+
 /// Time between two pings.
 pub const PING_EVERY: Duration = Duration::from_secs(20);
 

@@ -19,6 +19,8 @@ pub(crate) enum Timer {
     Liveness(ExId),
     /// A stream without clients is dropped.
     Grace(u64),
+    /// An agent had time to take what was typed.
+    Errand(u64),
     /// The demo conversation goes on.
     Demo,
 }
@@ -31,6 +33,7 @@ impl Timer {
             Self::Roster(_) => Why::RosterPoll,
             Self::Liveness(_) => Why::ClientLiveness,
             Self::Grace(_) => Why::Grace,
+            Self::Errand(_) => Why::Typing,
             Self::Demo => Why::Demo,
         }
     }

@@ -41,14 +41,16 @@ fn ask(socket: &str, line: &[u8], answer_cap: usize, within: Duration, limit: &L
     while !rest.is_empty() {
         match stream.write(rest) {
             Ok(written) => rest = rest.get(written..).unwrap_or_default(),
-            Err(error) => wait_after(&error, &stream, PollFlags::OUT, within, limit).ok_or(error)??,
+            Err(error) => {
+                wait_after(&error, &stream, PollFlags::OUT, within, limit).ok_or_else(|| lost(&error.to_string()))??
+            }
         }
     }
     let mut answer = Vec::new();
     let mut buffer = [0; 8192];
     loop {
         match stream.read(&mut buffer) {
-            Ok(0) => return Err(unreachable("closed without an answer")),
+            Ok(0) => return Err(lost("closed without an answer")),
             Ok(read) => {
                 let piece = buffer.get(..read).unwrap_or_default();
                 let end = piece.iter().position(|byte| *byte == b'\n');
@@ -60,7 +62,9 @@ fn ask(socket: &str, line: &[u8], answer_cap: usize, within: Duration, limit: &L
                     return Ok(Answer::Line(answer));
                 }
             }
-            Err(error) => wait_after(&error, &stream, PollFlags::IN, within, limit).ok_or(error)??,
+            Err(error) => {
+                wait_after(&error, &stream, PollFlags::IN, within, limit).ok_or_else(|| lost(&error.to_string()))??
+            }
         }
     }
 }
@@ -91,8 +95,9 @@ fn wait_after(
     }
 }
 
-fn unreachable(text: &str) -> Answer {
-    Answer::Failed(FailureKind::Unreachable, text.to_owned())
+/// The question is on its way, and nobody will say what became of it.
+fn lost(text: &str) -> Answer {
+    Answer::Failed(FailureKind::Lost, text.to_owned())
 }
 
 #[cfg(test)]
@@ -149,7 +154,7 @@ mod tests {
         assert_eq!(failure(&question(&path, LONG)), FailureKind::NotFound);
 
         let served = server(UnixListener::bind(&path).unwrap(), vec![b"no newline".into()]);
-        assert_eq!(failure(&question(&path, LONG)), FailureKind::Unreachable);
+        assert_eq!(failure(&question(&path, LONG)), FailureKind::Lost);
         served.join().unwrap();
         assert_eq!(failure(&question(&path, LONG)), FailureKind::Unreachable, "nobody listens any more");
 

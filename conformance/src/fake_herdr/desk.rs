@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::herdr::Desk;
+use crate::herdr::{Desk, Typed};
 
 /// A [`Desk`] in a file. It is replaced as a whole, so whoever reads it sees one state or the other.
 #[derive(Debug, Clone)]
@@ -38,6 +38,18 @@ impl DeskFile {
         let beside = self.0.with_extension("json.new");
         std::fs::write(&beside, serde_json::to_vec_pretty(desk)?)?;
         std::fs::rename(beside, &self.0)
+    }
+
+    /// The program in a pane of this session reads what was typed.
+    ///
+    /// # Errors
+    /// If it cannot be read or written.
+    pub fn take(&self, session: Option<&str>, typed: Typed) -> io::Result<()> {
+        self.change(|desk| {
+            if let Some(desk) = desk.of_session(session) {
+                desk.take(typed);
+            }
+        })
     }
 
     /// Changes what it says.

@@ -18,7 +18,7 @@ use std::time::Duration;
 pub use desk::DeskFile;
 pub use server::Server;
 
-use crate::herdr::{Desk, answer};
+use crate::herdr::{Desk, Typed, answer};
 
 /// The file beside the command that says what it knows.
 pub const DESK_FILE: &str = "herdr.json";
@@ -42,6 +42,11 @@ pub fn command(program: &Path, arguments: impl Iterator<Item = OsString>) -> Exi
         Err(error) => return spoken(1, "", &format!("fake herdr: {}: {error}\n", file.path().display())),
     };
     let socket = std::env::var("HERDR_SOCKET_PATH").unwrap_or_else(|_| default_socket());
+    if let Some((session, typed)) = Typed::by_command(&desk, &arguments)
+        && let Err(error) = file.take(session, typed)
+    {
+        return spoken(1, "", &format!("fake herdr: {}: {error}\n", file.path().display()));
+    }
     match answer::to_command(&desk, &arguments, &socket) {
         Some(said) => spoken(u8::try_from(said.exit).unwrap_or(1), &said.stdout, &said.stderr),
         None => loop {

@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::DeskFile;
-use crate::herdr::{Mode, answer};
+use crate::herdr::{Mode, Typed, answer};
 
 /// The longest question that is read; herdr itself closes at 1 MiB.
 const MAX_LINE: u64 = 1024 * 1024;
@@ -92,7 +92,8 @@ fn accept(listener: &UnixListener, desk: (&DeskFile, Option<&str>), over: &Atomi
 
 /// Answers the one question; a connection that is never answered is given back, to be kept open.
 fn converse(stream: UnixStream, (desk, session): (&DeskFile, Option<&str>)) -> io::Result<Option<UnixStream>> {
-    let mut desk = desk.read()?;
+    let file = desk;
+    let mut desk = file.read()?;
     if let Some(session) = session {
         desk = desk.sessions.remove(session).unwrap_or_default();
     }
@@ -103,6 +104,12 @@ fn converse(stream: UnixStream, (desk, session): (&DeskFile, Option<&str>)) -> i
     let mut line = Vec::new();
     io::Read::take(BufReader::new(&stream), MAX_LINE).read_until(b'\n', &mut line)?;
     let question = line.strip_suffix(b"\n").and_then(|line| core::str::from_utf8(line).ok());
+    if let Some(typed) = question.and_then(|question| Typed::by_line(&desk, question)) {
+        file.take(session, typed)?;
+    }
+    if desk.socket == Mode::Silent {
+        return Ok(Some(stream));
+    }
     if let Some(answer) = question.and_then(|question| answer::to_line(&desk, question)) {
         (&stream).write_all(format!("{answer}\n").as_bytes())?;
     }

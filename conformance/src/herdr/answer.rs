@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::typing::Order;
 use super::{Desk, Mode, Pane};
 
 /// An error in herdr's own words.
@@ -58,6 +59,7 @@ enum Found<'a> {
     AgentList { agents: Vec<&'a Pane> },
     SessionSnapshot { snapshot: Value },
     PaneRead { read: Read<'a> },
+    Ok,
     Pong { version: &'static str, protocol: u32, capabilities: Capabilities },
 }
 
@@ -96,13 +98,13 @@ pub fn to_line(desk: &Desk, line: &str) -> Option<String> {
             let id = question.map(|question| question.id).unwrap_or_default();
             return written(&ErrorAnswer { id, error: error.clone() });
         }
-        Mode::Wedged | Mode::NoServer | Mode::Broken(_) => return None,
+        Mode::Wedged | Mode::Silent | Mode::NoServer | Mode::Broken(_) => return None,
     }
     if line.is_empty() {
         return None;
     }
     match question {
-        Ok(Question { id, method, params }) => match find(desk, &method, &Asked::of(&params)) {
+        Ok(Question { id, method, params }) => match found(desk, line, &method, &Asked::of(&params)) {
             Ok(result) => written(&Answer { id, result }),
             Err(error) => {
                 let id = if error.code == "invalid_request" { String::new() } else { id };
@@ -137,6 +139,7 @@ pub fn to_command(desk: &Desk, arguments: &[&str], socket: &str) -> Option<Spoke
             ("cli:agent:read", "agent.read")
         }
         ["agent", "get", ..] => return Some(refused(2, "usage: herdr agent get <target>\n")),
+        ["pane", "send-text" | "send-keys", ..] => ("cli:request", "pane.send_text"),
         ["agent", "list"] => ("cli:agent:list", "agent.list"),
         ["api", "snapshot"] => ("cli:api:snapshot", "session.snapshot"),
         [other, ..] => {
@@ -145,9 +148,13 @@ pub fn to_command(desk: &Desk, arguments: &[&str], socket: &str) -> Option<Spoke
         [] => return Some(refused(2, "run 'herdr --help' for usage\n")),
     };
     let found = match &desk.cli {
+        Mode::Normal if name == "cli:request" => match Order::of_command(arguments) {
+            Some(order) => order.typed(desk).map(|_| Found::Ok),
+            None => return Some(refused(2, "usage: herdr pane send-text <pane> <text>\n")),
+        },
         Mode::Normal => find(desk, method, &asked),
         Mode::Failing(error) => Err(error.clone()),
-        Mode::Wedged => return None,
+        Mode::Wedged | Mode::Silent => return None,
         Mode::Broken(stderr) => return Some(refused(1, &format!("{stderr}\n"))),
         Mode::NoServer => {
             let message = format!("no herdr server is running at {socket}; run `herdr` to start or attach it");
@@ -159,6 +166,8 @@ pub fn to_command(desk: &Desk, arguments: &[&str], socket: &str) -> Option<Spoke
     Some(match found {
         // Of a screen it prints the text alone.
         Ok(Found::PaneRead { read }) => said(&read.text),
+        // Of what was typed it says nothing.
+        Ok(Found::Ok) => said(""),
         Ok(result) => said(&format!("{}\n", sorted(&Answer { id: name.into(), result }))),
         Err(error) => refused(1, &format!("{}\n", sorted(&ErrorAnswer { id: name.into(), error }))),
     })
@@ -176,6 +185,14 @@ impl<'a> Asked<'a> {
     fn of(params: &'a Params) -> Self {
         let Params { target, source, format } = params;
         Self { target: target.as_deref(), source: source.as_deref(), format: format.as_deref() }
+    }
+}
+
+/// What is found, or done: [`Typed::by_line`](super::Typed::by_line) says what was typed.
+fn found<'a>(desk: &'a Desk, line: &str, method: &str, asked: &Asked<'a>) -> Result<Found<'a>, Failing> {
+    match Order::of_line(line) {
+        Some(order) => order.typed(desk).map(|_| Found::Ok),
+        None => find(desk, method, asked),
     }
 }
 

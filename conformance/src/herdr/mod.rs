@@ -4,9 +4,11 @@
 
 pub mod answer;
 pub mod pane;
+pub mod typing;
 
 pub use answer::{Failing, Spoken};
 pub use pane::{Pane, Session};
+pub use typing::{Reaction, Typed};
 
 use std::collections::BTreeMap;
 
@@ -24,6 +26,10 @@ pub struct Desk {
     pub panes: Vec<Pane>,
     /// What their terminals show, with colours, by `pane_id`. A pane that is not here shows nothing.
     pub screens: BTreeMap<String, String>,
+    /// What was typed into them so far, each write by itself.
+    pub typed: Vec<Typed>,
+    /// What their programs do when they read something.
+    pub reactions: Vec<Reaction>,
     /// Named sessions: servers of their own, each with a socket of its own.
     pub sessions: BTreeMap<String, Self>,
 }
@@ -37,6 +43,8 @@ pub enum Mode {
     Normal,
     /// It takes the question and never answers, as a stopped server does.
     Wedged,
+    /// It does what it is asked, and its answer never comes.
+    Silent,
     /// There is no server.
     NoServer,
     /// It answers every question with this error.

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use panewire_core::io::{FailureKind, Op};
 
-use crate::herdr::{Desk, Mode, Pane, answer};
+use crate::herdr::{Desk, Mode, Pane, Typed, answer};
 use crate::sim::config::{HERDR_PROGRAM, HERDR_SESSIONS, HERDR_SOCKET};
 use crate::sim::disk::Performed;
 use crate::sim::reply::Reply;
@@ -93,9 +93,16 @@ impl Herdr {
         let reply = match answer::to_line(desk, whole) {
             Some(answer) if answer.len() > answer_cap => Reply::failed(FailureKind::TooLarge),
             Some(answer) => Reply::Answer(answer.into_bytes()),
-            None if desk.socket == Mode::Wedged => return timed_out(within),
-            None => Reply::failed(FailureKind::Unreachable),
+            None if matches!(desk.socket, Mode::Wedged | Mode::Silent) => Reply::failed(FailureKind::TimedOut),
+            None => Reply::failed(FailureKind::Lost),
         };
+        let typed = Typed::by_line(desk, whole);
+        if let (Some(typed), Some(desk)) = (typed, self.behind_mut(socket)) {
+            desk.take(typed);
+        }
+        if reply == Reply::failed(FailureKind::TimedOut) {
+            return timed_out(within);
+        }
         in_time(reply, self.socket_latency, within)
     }
 
@@ -108,13 +115,27 @@ impl Herdr {
         self.desk.sessions.get(name)
     }
 
+    fn behind_mut(&mut self, socket: &str) -> Option<&mut Desk> {
+        if socket == HERDR_SOCKET {
+            return Some(&mut self.desk);
+        }
+        let name = socket.strip_prefix(HERDR_SESSIONS)?.strip_prefix('/')?.strip_suffix("/herdr.sock")?;
+        self.desk.sessions.get_mut(name)
+    }
+
     fn run(&mut self, argv: &[String], within: Duration, output_cap: usize) -> Performed {
         let arguments: Vec<&str> = argv.iter().skip(1).map(String::as_str).collect();
         self.questions.push(format!("cli {}", arguments.join(" ")));
         if !self.installed || argv.first().map(String::as_str) != Some(HERDR_PROGRAM) {
             return at_once(Reply::failed(FailureKind::NotFound));
         }
-        let Some(spoken) = answer::to_command(&self.desk, &arguments, HERDR_SOCKET) else {
+        let spoken = answer::to_command(&self.desk, &arguments, HERDR_SOCKET);
+        if let Some((session, typed)) = Typed::by_command(&self.desk, &arguments)
+            && let Some(desk) = self.desk.of_session(session)
+        {
+            desk.take(typed);
+        }
+        let Some(spoken) = spoken else {
             return timed_out(within);
         };
         let capped = |text: String| text.into_bytes().into_iter().take(output_cap).collect();
@@ -134,8 +155,9 @@ impl Default for Herdr {
 fn question(line: &str) -> String {
     let asked: Option<(String, String)> = serde_json::from_str::<serde_json::Value>(line).ok().and_then(|value| {
         let method = value.get("method")?.as_str()?.to_owned();
-        let target = value.get("params")?.get("target").and_then(|target| target.as_str()).unwrap_or_default();
-        Some((method, target.to_owned()))
+        let params = value.get("params")?;
+        let target = params.get("target").or_else(|| params.get("pane_id")).and_then(|target| target.as_str());
+        Some((method, target.unwrap_or_default().to_owned()))
     });
     match asked {
         Some((method, target)) => format!("{method} {target}").trim_end().to_owned(),
@@ -214,7 +236,7 @@ mod tests {
         herdr.installed = false;
         assert_eq!(run(&mut herdr, &["agent", "list"]), at_once(Reply::failed(FailureKind::NotFound)));
         herdr.set_mode(Mode::Broken("Error: EmptyResponse".into()));
-        assert_eq!(call(&mut herdr, GET), at_once(Reply::failed(FailureKind::Unreachable)));
+        assert_eq!(call(&mut herdr, GET), at_once(Reply::failed(FailureKind::Lost)));
     }
 
     #[test]

@@ -53,6 +53,7 @@ impl Reply {
             FailureKind::Outside => "outside of its directory",
             FailureKind::TimedOut => "timed out",
             FailureKind::Unreachable => "Connection refused (os error 111)",
+            FailureKind::Lost => "closed without an answer",
             FailureKind::TooLarge => "answer too large",
             FailureKind::Unsupported => "this program cannot do that",
             _ => "Input/output error (os error 5)",

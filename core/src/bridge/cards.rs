@@ -115,7 +115,7 @@ impl Bridge {
                 self.ops.issue_all(Owner::Card(no), &mut **inspect, &mut self.outputs);
                 match inspect.take_result() {
                     Some(Ok(found)) => self.inspected(no, found),
-                    Some(Err(error)) => self.refuse_card(no, &error),
+                    Some(Err(error)) => self.refuse_card(no, &error.into()),
                     None => {}
                 }
             }

@@ -39,6 +39,8 @@ pub(super) enum Exchange {
     Listing { manner: Manner },
     /// The card of its pane is being made.
     Card { manner: Manner },
+    /// Something is done in a pane.
+    Errand { manner: Manner },
     /// It became a client of this session.
     Client { client: Box<Client>, session: u64 },
     /// It is answered with one whole entry.
@@ -92,8 +94,8 @@ pub(super) struct Ending {
     code: CloseCode,
     reason: &'static str,
     /// For a request that has no answer yet.
-    status: u16,
-    text: &'static str,
+    pub(super) status: u16,
+    pub(super) text: &'static str,
 }
 
 impl Ending {
@@ -148,9 +150,9 @@ impl Bridge {
             Call::Card(pane) if PaneName::of(&pane) == PaneName::Herdr => self.inspect(ex, pane, manner),
             Call::Card(pane) => self.connect(ex, pane, Wanted::Card, manner),
             Call::Transcript(call) => self.connect(ex, call.pane.clone(), Wanted::Transcript(call), manner),
-            Call::Send(_) | Call::Approve(_) | Call::CycleMode(_) => {
-                self.answer(ex, Answer::text(501, "nothing can be typed into this pane", &manner));
-            }
+            Call::Send(call) => self.send(ex, call, manner),
+            Call::Approve(call) => self.approve(ex, call, manner),
+            Call::CycleMode(pane) => self.cycle_mode(ex, pane, manner),
             Call::Entry(call) => self.connect(ex, call.pane.clone(), Wanted::Entry(call), manner),
         }
     }
@@ -202,7 +204,8 @@ impl Bridge {
                     | Exchange::Client { .. }
                     | Exchange::WholeEntry
                     | Exchange::Finding(_)
-                    | Exchange::Card { .. },
+                    | Exchange::Card { .. }
+                    | Exchange::Errand { .. },
                 )
                 | None => {}
             }
@@ -219,6 +222,7 @@ impl Bridge {
             Some(Exchange::WholeEntry) => self.leave_whole_entry(ex),
             Some(Exchange::Body) => drop(self.leave_body(ex)),
             Some(Exchange::Card { .. }) => self.leave_card(ex),
+            Some(Exchange::Errand { .. }) => self.leave_errand(ex),
             Some(Exchange::Finding(finding)) => {
                 self.connecting.children.remove(&(finding.parent, ex));
                 self.release(finding.parent);
@@ -268,6 +272,10 @@ impl Bridge {
             Some(Exchange::Parked(_)) => self.answer(ex, refusal(&Manner::default())),
             Some(Exchange::WholeEntry) => self.stop_whole_entry(ex, refusal),
             Some(Exchange::Body) => self.stop_body(ex, refusal),
+            Some(Exchange::Errand { manner }) => {
+                let manner = manner.clone();
+                self.stop_errand(ex, ending, &manner);
+            }
             None => {}
         }
         self.forget(ex);

@@ -26,6 +26,8 @@ pub(crate) enum Owner {
     WholeEntry(ExId),
     /// The card of a pane.
     Card(u64),
+    /// Something that is done in a pane.
+    Errand(u64),
     /// The listing of panes.
     Census,
     /// The saved indexes.

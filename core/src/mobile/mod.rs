@@ -8,6 +8,7 @@ pub mod features;
 pub mod frames;
 mod liveness;
 mod plain;
+pub mod receipt;
 pub mod recent;
 pub mod resume;
 pub mod roster;

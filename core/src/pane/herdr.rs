@@ -6,7 +6,8 @@
 //!           └─ command line: Op::Run ──output, error, deadline──────▶ result
 //! ```
 //!
-//! A named session that has no socket is looked for first: without its directory there is no such session.
+//! A named session that has no socket is looked for first: without its directory there is no such session. What is typed
+//! must never be typed twice: where it is not known whether the socket took it, the command line is not tried.
 
 mod agent;
 mod answer;
@@ -47,6 +48,10 @@ pub enum Question {
     Snapshot(HerdrSession),
     /// What the terminal of one pane shows.
     Screen(PaneId, ScreenSource),
+    /// Type this text into one pane.
+    Type(PaneId, String),
+    /// Press these keys there, in herdr's names.
+    Press(PaneId, Vec<String>),
 }
 
 /// What is read of a terminal. herdr's own default is none of them: it types into the agent to scroll it.
@@ -71,6 +76,8 @@ pub enum Reply {
     Snapshot(Map<String, Value>),
     /// To [`Question::Screen`]: plain text, or text with ANSI colours.
     Screen(String),
+    /// To [`Question::Type`] and [`Question::Press`]: it was done.
+    Done,
 }
 
 /// Why there is no reply.
@@ -82,8 +89,10 @@ pub enum HerdrError {
     NoSuchSession(String),
     /// There is no herdr here, or it is not to be asked.
     Absent,
-    /// The question failed. The whole text for people: `herdr agent get w1:p1: timed out after 4s`.
+    /// The question failed. The whole text for people: `herdr agent get w1:p1: timed out after 4s`. Nothing was typed.
     Failed(String),
+    /// The same, and whether something was typed is not known.
+    Unknown(String),
 }
 
 /// One question to herdr.
@@ -167,7 +176,7 @@ impl HerdrAsk {
 
     fn call(&mut self, now: Now, socket: String) {
         let left = self.deadline.since(now.mono);
-        let within = if self.config.mode == HerdrMode::Auto { left.min(limits::HERDR_SOCKET_BUDGET) } else { left };
+        let within = if self.leaves_time() { left.min(limits::HERDR_SOCKET_BUDGET) } else { left };
         if within.is_zero() {
             return self.time_out();
         }
@@ -192,6 +201,20 @@ impl HerdrAsk {
         session.into_iter().flatten().chain(self.question.arguments()).collect()
     }
 
+    /// The same without what was typed: that is between a person and the agent.
+    fn shown_arguments(&self) -> Vec<String> {
+        let mut arguments = self.arguments();
+        if let (Question::Type(..), Some(text)) = (&self.question, arguments.last_mut()) {
+            *text = "…".into();
+        }
+        arguments
+    }
+
+    /// Whether the command line may be tried after the socket was silent.
+    fn leaves_time(&self) -> bool {
+        self.config.mode == HerdrMode::Auto && !self.question.types()
+    }
+
     fn handle_socket(&mut self, now: Now, outcome: Outcome<'_>) {
         if let Outcome::Failed(failure) = outcome
             && failure.kind == FailureKind::NotFound
@@ -203,9 +226,14 @@ impl HerdrAsk {
             Outcome::Answer(line) => answer::of_socket(&self.question, line),
             Outcome::Failed(failure) if failure.kind == FailureKind::NotFound => Verdict::OtherWay(None),
             Outcome::Failed(failure) if failure.kind == FailureKind::TimedOut => {
-                let is_part = self.config.mode == HerdrMode::Auto;
-                let spent = if is_part { limits::HERDR_SOCKET_BUDGET } else { limits::HERDR_BUDGET };
-                Verdict::OtherWay(Some(timed_out(spent)))
+                let spent = if self.leaves_time() { limits::HERDR_SOCKET_BUDGET } else { limits::HERDR_BUDGET };
+                let text = timed_out(spent);
+                if self.question.types() { Verdict::Unknown(text) } else { Verdict::OtherWay(Some(text)) }
+            }
+            Outcome::Failed(failure)
+                if self.question.types() && matches!(failure.kind, FailureKind::Lost | FailureKind::TooLarge) =>
+            {
+                Verdict::Unknown(failure.text.to_string())
             }
             Outcome::Failed(failure) => Verdict::OtherWay(Some(failure.text.to_string())),
             _ => Verdict::OtherWay(Some(answer::UNEXPECTED.to_string())),
@@ -214,6 +242,7 @@ impl HerdrAsk {
             Verdict::Reply(reply) => self.reply(reply),
             Verdict::NoSuchAgent => self.fail(HerdrError::NoSuchAgent),
             Verdict::Failed(text) => self.fail_with(&text),
+            Verdict::Unknown(text) => self.lose(&text),
             Verdict::OtherWay(said) if self.config.mode == HerdrMode::Auto => {
                 self.socket_said = said;
                 self.run(now);
@@ -238,8 +267,12 @@ impl HerdrAsk {
                 Verdict::Reply(reply) => self.reply(reply),
                 Verdict::NoSuchAgent => self.fail(HerdrError::NoSuchAgent),
                 Verdict::Failed(text) => self.fail_with(&text),
+                Verdict::Unknown(text) => self.lose(&text),
                 Verdict::OtherWay(said) => self.fail_with(said.as_deref().unwrap_or(answer::UNEXPECTED)),
             },
+            Outcome::Failed(failure) if failure.kind == FailureKind::TimedOut && self.question.types() => {
+                self.lose(&timed_out(limits::HERDR_BUDGET));
+            }
             Outcome::Failed(failure) if failure.kind == FailureKind::TimedOut => self.time_out(),
             Outcome::Failed(failure)
                 if failure.kind == FailureKind::NotFound && self.config.mode == HerdrMode::Auto =>
@@ -259,14 +292,23 @@ impl HerdrAsk {
     }
 
     fn fail_with(&mut self, why: &str) {
+        self.fail(HerdrError::Failed(self.complaint(why)));
+    }
+
+    /// It was asked for, and nobody knows what became of it.
+    fn lose(&mut self, why: &str) {
+        self.fail(HerdrError::Unknown(self.complaint(why)));
+    }
+
+    fn complaint(&self, why: &str) -> String {
         let mut text = String::from("herdr");
-        for argument in self.arguments() {
+        for argument in self.shown_arguments() {
             text.push(' ');
             text.push_str(&argument);
         }
         text.push_str(": ");
         text.push_str(&answer::shortened(why));
-        self.fail(HerdrError::Failed(text));
+        text
     }
 
     fn reply(&mut self, mut reply: Reply) {
@@ -274,7 +316,7 @@ impl HerdrAsk {
         let agents = match &mut reply {
             Reply::Agent(agent) => core::slice::from_mut(&mut **agent),
             Reply::Agents(agents) => agents,
-            Reply::Snapshot(_) | Reply::Screen(_) => &mut [],
+            Reply::Snapshot(_) | Reply::Screen(_) | Reply::Done => &mut [],
         };
         for agent in agents {
             agent.pane = PaneId(session.qualified(agent.pane.as_str()));
@@ -311,7 +353,7 @@ impl Question {
     /// The server that it goes to, and the question in that server's own words.
     fn in_session(mut self) -> (HerdrSession, Self) {
         let session = match &mut self {
-            Self::Agent(pane) | Self::Screen(pane, _) => {
+            Self::Agent(pane) | Self::Screen(pane, _) | Self::Type(pane, _) | Self::Press(pane, _) => {
                 let (session, own) = HerdrSession::of(pane);
                 *pane = own;
                 session
@@ -324,12 +366,19 @@ impl Question {
     /// Whether this could be the name of anything. What could not be must not reach a command line: there a leading `-`
     /// is an option, and a NUL cannot be passed at all.
     fn is_askable(&self) -> bool {
-        let (Self::Agent(pane) | Self::Screen(pane, _)) = self else { return true };
+        let (Self::Agent(pane) | Self::Screen(pane, _) | Self::Type(pane, _) | Self::Press(pane, _)) = self else {
+            return true;
+        };
         let name = pane.as_str();
         !name.is_empty()
             && name.len() <= limits::MAX_PANE_ID_BYTES
             && !name.starts_with('-')
             && !name.chars().any(char::is_control)
+    }
+
+    /// Whether it does something, and must not be done twice.
+    const fn types(&self) -> bool {
+        matches!(self, Self::Type(..) | Self::Press(..))
     }
 
     fn arguments(&self) -> Vec<String> {
@@ -341,6 +390,11 @@ impl Question {
                 let (source, format) = source.words();
                 let words = ["agent", "read", pane.as_str(), "--source", source, "--format", format];
                 words.map(String::from).into()
+            }
+            Self::Type(pane, text) => ["pane", "send-text", pane.as_str(), text].map(String::from).into(),
+            Self::Press(pane, keys) => {
+                let words = ["pane", "send-keys", pane.as_str()].into_iter();
+                words.chain(keys.iter().map(String::as_str)).map(String::from).collect()
             }
         }
     }
@@ -358,6 +412,14 @@ impl Question {
                     "target": pane.as_str(), "source": source, "format": format, "strip_ansi": format == "text",
                 });
                 json!({"id": "panewire", "method": "agent.read", "params": params})
+            }
+            Self::Type(pane, text) => {
+                let params = json!({"pane_id": pane.as_str(), "text": text});
+                json!({"id": "panewire", "method": "pane.send_text", "params": params})
+            }
+            Self::Press(pane, keys) => {
+                let params = json!({"pane_id": pane.as_str(), "keys": keys});
+                json!({"id": "panewire", "method": "pane.send_keys", "params": params})
             }
         };
         let mut line = request.to_string();

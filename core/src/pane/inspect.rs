@@ -3,14 +3,13 @@
 //! ```text
 //!  herdr ── agent ──▶ screen ──▶ Inspection
 //!             │          └─ refused: the same by another source, once
-//!             └─ no such agent, failed ──▶ status and body
+//!             └─ no such agent, failed ──▶ why
 //! ```
 
 use alloc::boxed::Box;
 use alloc::string::String;
 
 use super::herdr::{HerdrAsk, HerdrError, PaneAgent, Question, Reply, ScreenSource};
-use super::resolve::ResolveError;
 use crate::config::Herdr;
 use crate::ids::PaneId;
 use crate::io::{Op, Outcome};
@@ -37,7 +36,7 @@ pub struct Inspect {
     herdr: Herdr,
     deadline: Instant,
     step: Step,
-    result: Option<Result<Inspection, ResolveError>>,
+    result: Option<Result<Inspection, HerdrError>>,
 }
 
 #[derive(Debug)]
@@ -51,7 +50,12 @@ impl Inspect {
     /// Begins to ask.
     #[must_use]
     pub fn new(now: Now, herdr: &Herdr, pane: PaneId) -> Self {
-        let deadline = now.mono.plus(limits::HERDR_BUDGET);
+        Self::until(now, now.mono.plus(limits::HERDR_BUDGET), herdr, pane)
+    }
+
+    /// Begins to ask within a budget that has begun before.
+    #[must_use]
+    pub fn until(now: Now, deadline: Instant, herdr: &Herdr, pane: PaneId) -> Self {
         let ask = HerdrAsk::until(now, deadline, herdr, Question::Agent(pane.clone()));
         let step = Step::Agent(Box::new(ask));
         let mut inspect = Self { pane, herdr: herdr.clone(), deadline, step, result: None };
@@ -60,7 +64,7 @@ impl Inspect {
     }
 
     /// The result, once.
-    pub fn take_result(&mut self) -> Option<Result<Inspection, ResolveError>> {
+    pub fn take_result(&mut self) -> Option<Result<Inspection, HerdrError>> {
         self.result.take()
     }
 
@@ -76,8 +80,8 @@ impl Inspect {
                     let source = source_for(&agent);
                     self.read(now, agent, source, false);
                 }
-                (Step::Agent(_), Ok(_)) => self.result = Some(Err(ResolveError::no_such_agent())),
-                (Step::Agent(_), Err(error)) => self.result = Some(Err(error.into())),
+                (Step::Agent(_), Ok(_)) => self.result = Some(Err(HerdrError::NoSuchAgent)),
+                (Step::Agent(_), Err(error)) => self.result = Some(Err(error)),
                 (Step::Screen { agent, .. }, Ok(Reply::Screen(text))) => self.finish(*agent, Some(text), None),
                 // Older versions know other sources; there is time for one more only if this one did not take it all.
                 (Step::Screen { agent, source, again: false, .. }, Err(HerdrError::Failed(_)))
@@ -127,7 +131,7 @@ impl Machine for Inspect {
 }
 
 /// Colours are asked for only where they decide: they exist only of what a person has scrolled to.
-fn source_for(agent: &PaneAgent) -> ScreenSource {
+pub(super) fn source_for(agent: &PaneAgent) -> ScreenSource {
     let by_colour = ScreenKind::from_label(&agent.kind_label).is_some_and(ScreenKind::selects_by_colour);
     let is_blocked = agent.status.trim().eq_ignore_ascii_case("blocked");
     if by_colour && is_blocked { ScreenSource::Coloured } else { ScreenSource::Detection }

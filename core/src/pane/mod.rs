@@ -2,6 +2,7 @@
 
 pub mod census;
 pub mod demo;
+pub mod errand;
 pub mod herdr;
 pub mod inspect;
 pub mod name;
@@ -10,6 +11,7 @@ pub mod resolve;
 
 pub use census::{Census, Found, Listed};
 pub use demo::Demo;
+pub use errand::{Claim, Ended, Errand, Failed};
 pub use herdr::{
     Everywhere, HerdrAsk, HerdrError, HerdrSession, PaneAgent, Question, Reply, ScreenSource, SessionKind, SessionRef,
 };

@@ -292,7 +292,7 @@ impl From<HerdrError> for ResolveError {
         match error {
             HerdrError::NoSuchAgent | HerdrError::Absent => Self::no_such_agent(),
             HerdrError::NoSuchSession(name) => Self::new(404, &format!("herdr session {name:?} not found")),
-            HerdrError::Failed(text) => Self::new(502, &text),
+            HerdrError::Failed(text) | HerdrError::Unknown(text) => Self::new(502, &text),
         }
     }
 }

@@ -23,21 +23,26 @@ pub(super) enum Verdict {
     NoSuchAgent,
     /// herdr refused or failed, in its own words. That is final.
     Failed(String),
-    /// Nothing was learned about the question. The other way may know more.
+    /// What was asked for may have been done, or not.
+    Unknown(String),
+    /// Nothing was learned about the question, and nothing was done. The other way may know more.
     OtherWay(Option<String>),
 }
 
 /// An answer line of the socket.
 pub(super) fn of_socket(question: &Question, line: &[u8]) -> Verdict {
-    let Some(answer) = object(line) else { return Verdict::OtherWay(Some(UNEXPECTED.to_string())) };
+    let unexpected = || match question.types() {
+        true => Verdict::Unknown(UNEXPECTED.to_string()),
+        false => Verdict::OtherWay(Some(UNEXPECTED.to_string())),
+    };
+    let Some(answer) = object(line) else { return unexpected() };
     match error_of(&answer) {
         Some(error) if error.is_no_such_agent() => Verdict::NoSuchAgent,
+        Some(error) if question.types() && error.code == "timeout" => Verdict::Unknown(error.text()),
         // The server is older or newer than what we speak; its own command line speaks what it speaks.
         Some(error) if error.code == "invalid_request" => Verdict::OtherWay(Some(error.text())),
         Some(error) => Verdict::Failed(error.text()),
-        None => {
-            reply_to(question, &answer).map_or_else(|| Verdict::OtherWay(Some(UNEXPECTED.to_string())), Verdict::Reply)
-        }
+        None => reply_to(question, &answer).map_or_else(unexpected, Verdict::Reply),
     }
 }
 
@@ -48,6 +53,9 @@ pub(super) fn of_cli(question: &Question, exit: Option<i32>, stdout: &[u8], stde
     if let Some(error) = answer.as_ref().and_then(error_of) {
         return if error.is_no_such_agent() { Verdict::NoSuchAgent } else { Verdict::Failed(error.text()) };
     }
+    if question.types() {
+        return of_typing(exit, stderr);
+    }
     if exit == Some(0) && matches!(question, Question::Screen(..)) {
         return Verdict::Reply(Reply::Screen(String::from_utf8_lossy(stdout).into_owned()));
     }
@@ -56,20 +64,51 @@ pub(super) fn of_cli(question: &Question, exit: Option<i32>, stdout: &[u8], stde
             .and_then(|answer| reply_to(question, &answer))
             .map_or_else(|| Verdict::Failed(UNEXPECTED.to_string()), Verdict::Reply);
     }
-    let stderr = String::from_utf8_lossy(stderr);
-    let is_no_such_agent = stderr
-        .lines()
-        .filter_map(|line| object(line.as_bytes()))
-        .any(|answer| error_of(&answer).is_some_and(|error| error.is_no_such_agent()));
-    if is_no_such_agent {
+    if errors_in(stderr).any(|error| error == Complaint::NoSuchAgent) {
         return Verdict::NoSuchAgent;
     }
-    let said = stderr.trim();
-    Verdict::Failed(match (said.is_empty(), exit) {
-        (false, _) => said.to_string(),
-        (true, Some(code)) => format!("exit status {code}"),
-        (true, None) => "ended by a signal".to_string(),
+    Verdict::Failed(complaint(exit, stderr))
+}
+
+/// Of typing the command line says nothing if all is well. Where herdr said why not, nothing was typed; where something else
+/// went wrong, nobody knows.
+fn of_typing(exit: Option<i32>, stderr: &[u8]) -> Verdict {
+    const USAGE: i32 = 2;
+    match (exit, errors_in(stderr).last()) {
+        (Some(0), _) => Verdict::Reply(Reply::Done),
+        (_, Some(Complaint::NoSuchAgent)) => Verdict::NoSuchAgent,
+        (Some(USAGE), _) | (_, Some(Complaint::Refused)) => Verdict::Failed(complaint(exit, stderr)),
+        (_, Some(Complaint::TimedOut) | None) => Verdict::Unknown(complaint(exit, stderr)),
+    }
+}
+
+/// What a line of the command line's errors comes to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Complaint {
+    NoSuchAgent,
+    TimedOut,
+    Refused,
+}
+
+fn errors_in(stderr: &[u8]) -> impl Iterator<Item = Complaint> {
+    stderr.split(|byte| *byte == b'\n').filter_map(object).filter_map(|answer| {
+        let error = error_of(&answer)?;
+        Some(match error.code {
+            _ if error.is_no_such_agent() => Complaint::NoSuchAgent,
+            "timeout" => Complaint::TimedOut,
+            _ => Complaint::Refused,
+        })
     })
+}
+
+/// Its errors in its own words.
+fn complaint(exit: Option<i32>, stderr: &[u8]) -> String {
+    let stderr = String::from_utf8_lossy(stderr);
+    match (stderr.trim(), exit) {
+        ("", Some(code)) => format!("exit status {code}"),
+        ("", None) => "ended by a signal".to_string(),
+        (said, _) => said.to_string(),
+    }
 }
 
 /// A text for an error body: bounded, and without the control characters that a terminal would obey.
@@ -119,6 +158,7 @@ fn reply_to(question: &Question, answer: &Value) -> Option<Reply> {
             let agents = result.get("agents")?.as_array()?;
             Some(Reply::Agents(agents.iter().filter_map(|agent| PaneAgent::from_value(agent, None)).collect()))
         }
+        Question::Type(..) | Question::Press(..) => Some(Reply::Done),
         Question::Screen(..) => result.get("read")?.get("text")?.as_str().map(|text| Reply::Screen(text.to_string())),
     }
 }

@@ -3,7 +3,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::super::simulated::{SESSIONS, SOCKET, World, at, calls};
-use super::{Inspect, Inspection, ResolveError};
+use super::{HerdrError, Inspect, Inspection};
 use crate::config::{Herdr, HerdrMode};
 use crate::ids::PaneId;
 use crate::io::{Failure, FailureKind, Op, Outcome};
@@ -31,7 +31,7 @@ fn refused(code: &str, message: &str) -> Vec<u8> {
 }
 
 /// What comes of these answers of the socket, and the lines that were asked.
-fn inspected(answers: &[Vec<u8>]) -> (Result<Inspection, ResolveError>, Vec<String>) {
+fn inspected(answers: &[Vec<u8>]) -> (Result<Inspection, HerdrError>, Vec<String>) {
     let mut world = World::new();
     world.answers = answers.to_vec().into();
     let mut inspect = Inspect::new(at(0), &herdr(HerdrMode::Socket), PaneId::from("w1:p1"));
@@ -83,10 +83,10 @@ fn a_source_that_is_refused_is_replaced_once() {
 #[test]
 fn without_an_agent_there_is_nothing_to_see() {
     let (found, asked) = inspected(&[refused("agent_not_found", "w1:p1")]);
-    assert_eq!((found, asked.len()), (Err(ResolveError::no_such_agent()), 1));
+    assert_eq!((found, asked.len()), (Err(HerdrError::NoSuchAgent), 1));
     let (found, _) = inspected(&[refused("server_unavailable", "shutting down")]);
     let error = found.unwrap_err();
-    assert_eq!((error.status, error.body.as_str()), (502, "herdr agent get w1:p1: shutting down"));
+    assert_eq!(error, HerdrError::Failed("herdr agent get w1:p1: shutting down".into()));
     // The agent was there a moment ago.
     let (found, _) = inspected(&[agent("claude", "idle"), refused("agent_not_found", "w1:p1")]);
     assert_eq!(found.unwrap().screen, None);
