@@ -75,7 +75,7 @@ use self::whole_entry::WholeEntries;
 use crate::config::Config;
 use crate::ids::{ExId, OpId, PaneId};
 use crate::io::{Fin, Input, Message, Op, Outcome, Output, Why};
-use crate::limits::CLIENTS_PER_CALL;
+use crate::limits::{CLIENTS_PER_CALL, TIMERS_PER_CALL};
 use crate::machine::{Machine as _, Tag};
 use crate::mobile::frames::Heartbeat;
 use crate::pane::census::Census;
@@ -228,7 +228,9 @@ impl Bridge {
     }
 
     fn run_timers(&mut self) {
-        while let Some(timer) = self.timers.take_due(self.now.mono) {
+        for _ in 0..TIMERS_PER_CALL {
+            // What is still due then is the deadline of the next wait, and that is over already.
+            let Some(timer) = self.timers.take_due(self.now.mono) else { return };
             match timer {
                 Timer::FilePoll => self.poll_files(),
                 Timer::SessionPoll(no) => self.recheck(no),

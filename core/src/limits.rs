@@ -200,6 +200,9 @@ pub const STORE_QUIET: Duration = Duration::from_secs(600);
 /// Clients that are served in one call before the core yields with [`Why::More`](crate::io::Why::More).
 pub const CLIENTS_PER_CALL: usize = 64;
 
+/// Deadlines that one call looks at, at most; the next call goes on.
+pub const TIMERS_PER_CALL: usize = 256;
+
 /// Bytes of one line that every client may put together for itself. Only one client at a time goes on with a longer one.
 pub const LONG_LINE_BYTES: usize = 1024 * 1024;
 
@@ -425,6 +428,10 @@ pub const MAX_WAITING_EVENTS: usize = 256;
 
 /// Time between two `heartbeat` frames of a client that follows events.
 pub const EVENTS_HEARTBEAT_EVERY: Duration = Duration::from_secs(20);
+
+/// Pings and heartbeats of all clients fall on multiples of this, so that many quiet clients wake a daemon as seldom as
+/// a few do. It divides [`PING_EVERY`] and [`HEARTBEAT_EVERY`].
+pub const COMMON_MOMENTS: Duration = Duration::from_secs(5);
 
 /// Time between two `heartbeat` frames of a client that opted in to them.
 pub const HEARTBEAT_EVERY: Duration = Duration::from_secs(15);

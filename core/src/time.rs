@@ -28,6 +28,13 @@ impl Instant {
         Self(self.0.saturating_add(by))
     }
 
+    /// The last multiple of `step` since the runtime's own zero that is not after this point.
+    #[must_use]
+    pub fn rounded_down_to(self, step: Duration) -> Self {
+        let step = u64::try_from(step.as_millis()).unwrap_or(u64::MAX);
+        Self(self.0.saturating_sub(self.0.checked_rem(step).unwrap_or_default()))
+    }
+
     /// How long after `earlier` this is; zero if it is not after it.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Duration {

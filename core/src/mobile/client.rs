@@ -28,7 +28,7 @@ use crate::ids::{ExId, PaneId, Seq};
 use crate::io::{CloseCode, Fault, Frame, Message, Op, Outcome, Output};
 use crate::limits::{HEARTBEAT_EVERY, MAX_WAITING_PAGES};
 use crate::machine::{Asks, Tag};
-use crate::mobile::liveness::{Due, Liveness};
+use crate::mobile::liveness::{Due, Liveness, next_common};
 use crate::mobile::roster::View;
 use crate::source::follow::Follower;
 use crate::source::ring::Ring;
@@ -144,7 +144,7 @@ impl Client {
             waiting: VecDeque::new(),
             catch_up: None,
             resume,
-            next_beat: features.heartbeat.then(|| now.plus(HEARTBEAT_EVERY)),
+            next_beat: features.heartbeat.then(|| next_common(now, HEARTBEAT_EVERY)),
             full_roster: features.roster,
             branches: features.branches,
             side: Vec::new(),
@@ -199,7 +199,7 @@ impl Client {
     /// nothing.
     pub fn handle_tick(&mut self, now: Instant, beat: &Heartbeat<'_>, out: &mut VecDeque<Output>) {
         if self.next_beat.is_some_and(|due| due <= now) {
-            self.next_beat = Some(now.plus(HEARTBEAT_EVERY));
+            self.next_beat = Some(next_common(now, HEARTBEAT_EVERY));
             // A client that does not take what there is needs no sign of life on top of it.
             if self.stage == Stage::Live && self.credit > 0 {
                 self.send(now, frames::heartbeat(beat), out);

@@ -1,6 +1,8 @@
 //! Whether a client is still there: pings, silence and stalls.
 
-use crate::limits::{PING_EVERY, SILENCE, STALL};
+use core::time::Duration;
+
+use crate::limits::{COMMON_MOMENTS, PING_EVERY, SILENCE, STALL};
 use crate::time::Instant;
 
 /// The signs of life of one client.
@@ -22,7 +24,7 @@ pub(crate) enum Due {
 
 impl Liveness {
     pub(crate) fn new(now: Instant) -> Self {
-        Self { heard: now, next_ping: now.plus(PING_EVERY), waiting_since: None }
+        Self { heard: now, next_ping: next_common(now, PING_EVERY), waiting_since: None }
     }
 
     /// Anything came from it.
@@ -56,7 +58,7 @@ impl Liveness {
             return Some(Due::Silent);
         }
         (now >= self.next_ping).then(|| {
-            self.next_ping = now.plus(PING_EVERY);
+            self.next_ping = next_common(now, PING_EVERY);
             Due::Ping
         })
     }
@@ -67,4 +69,9 @@ impl Liveness {
         let silent = (!held).then(|| self.heard.plus(SILENCE));
         [stalled, silent].into_iter().flatten().fold(self.next_ping, Ord::min)
     }
+}
+
+/// The last moment within `every` from now that is shared with other clients.
+pub(crate) fn next_common(now: Instant, every: Duration) -> Instant {
+    now.plus(every).rounded_down_to(COMMON_MOMENTS)
 }

@@ -4,6 +4,7 @@ mod alarm;
 #[cfg(all(feature = "inotify", target_os = "linux"))]
 mod hints;
 mod listener;
+mod main_thread;
 mod socket;
 
 use std::env;
@@ -11,13 +12,13 @@ use std::env;
 use async_executor::LocalExecutor;
 use async_io::Timer;
 use async_signal::{Signal, Signals};
-use futures_lite::{FutureExt as _, StreamExt as _, future};
+use futures_lite::{FutureExt as _, StreamExt as _};
 use panewire_host::arguments::Serve;
 use panewire_host::startup::SHUTDOWN_WITHIN;
 use panewire_host::{Inbox, Problem, Startup};
 
-use self::alarm::Deadline;
 use self::listener::Listener;
+use self::main_thread::WakeUp;
 use crate::PROGRAM;
 
 /// Runs the daemon until a signal ends it.
@@ -37,14 +38,14 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
         .map_err(|error| Problem::new(format_args!("cannot watch for signals: {error}")))?;
     let listener = Listener::new(startup.listener()?, startup.log)?;
     startup.announce()?;
-    let driving = executor.spawn(driver.run(Deadline::default()));
+    let wake_up = WakeUp::default();
+    let driving = executor.spawn(driver.run(wake_up.clone()));
     let follow = env::args().next().unwrap_or_else(|| PROGRAM.to_owned());
     executor.spawn(startup.greet(inbox.clone(), follow)).detach();
     let accepting = executor.spawn(listener.accept(inbox.clone(), executor));
     // A task of its own: what is given to `run` is looked at whenever anything happens.
     let ended = executor.spawn(until_signal(signals, inbox, || drop(accepting), driving));
-    // Not async-io's own: its two threads would take turns at waiting, and wake each other for it.
-    future::block_on(executor.run(ended));
+    main_thread::run(executor.run(ended), &wake_up);
     Ok(())
 }
 
