@@ -2,8 +2,9 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::Value;
 
 use crate::daemon::Daemon;
@@ -18,6 +19,25 @@ pub(crate) struct Client {
     hello: Value,
     newest: Vec<u8>,
     oldest: u64,
+}
+
+/// For so long these clients do nothing but answer pings.
+pub(crate) fn rest(clients: &mut [Client], span: Duration) {
+    let until = Instant::now() + span;
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return;
+        }
+        let mut sockets: Vec<PollFd<'_>> =
+            clients.iter().map(|client| PollFd::new(client.reader.get_ref(), PollFlags::IN)).collect();
+        let left = Timespec::try_from(left).unwrap();
+        poll(&mut sockets, Some(&left)).unwrap();
+        let ready: Vec<bool> = sockets.iter().map(|socket| !socket.revents().is_empty()).collect();
+        for (client, _) in clients.iter_mut().zip(ready).filter(|(_, ready)| *ready) {
+            client.attend();
+        }
+    }
 }
 
 impl Client {
@@ -88,6 +108,14 @@ impl Client {
         }
     }
 
+    /// Takes what has come meanwhile and answers pings, without a wait.
+    fn attend(&mut self) {
+        self.frame_of_any_kind();
+        while !self.reader.buffer().is_empty() {
+            self.frame_of_any_kind();
+        }
+    }
+
     /// The query by which a client with what this one has comes back.
     pub(crate) fn cursor(&self) -> String {
         let newest: Value = serde_json::from_slice(&self.newest).unwrap();
@@ -100,21 +128,29 @@ impl Client {
     /// The next text frame.
     fn frame(&mut self) -> Vec<u8> {
         loop {
-            let mut head = [0; 2];
-            self.reader.read_exact(&mut head).unwrap();
-            let length = match head[1] {
-                126 => self.number::<2>(),
-                127 => self.number::<8>(),
-                short => u64::from(short),
-            };
-            let mut payload = vec![0; usize::try_from(length).unwrap()];
-            self.reader.read_exact(&mut payload).unwrap();
-            match head[0] {
-                0x81 => return payload,
-                0x89 => self.send(0x8a, &payload),
-                other => panic!("a frame {other:#x}: {}", String::from_utf8_lossy(&payload)),
+            if let Some(text) = self.frame_of_any_kind() {
+                return text;
             }
         }
+    }
+
+    /// The next frame if it is a text; a ping is answered.
+    fn frame_of_any_kind(&mut self) -> Option<Vec<u8>> {
+        let mut head = [0; 2];
+        self.reader.read_exact(&mut head).unwrap();
+        let length = match head[1] {
+            126 => self.number::<2>(),
+            127 => self.number::<8>(),
+            short => u64::from(short),
+        };
+        let mut payload = vec![0; usize::try_from(length).unwrap()];
+        self.reader.read_exact(&mut payload).unwrap();
+        match head[0] {
+            0x81 => return Some(payload),
+            0x89 => self.send(0x8a, &payload),
+            other => panic!("a frame {other:#x}: {}", String::from_utf8_lossy(&payload)),
+        }
+        None
     }
 
     fn number<const BYTES: usize>(&mut self) -> u64 {

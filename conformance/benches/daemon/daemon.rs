@@ -75,10 +75,10 @@ impl Daemon {
         fields.skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0
     }
 
-    /// What it does a second when it is left alone.
-    pub(crate) fn idle(&self, span: Duration) -> Idle {
+    /// What it does a second while its clients rest.
+    pub(crate) fn idle(&self, rest: impl FnOnce()) -> Idle {
         let (began, cpu, before) = (Instant::now(), self.cpu_seconds(), self.switches());
-        std::thread::sleep(span);
+        rest();
         let seconds = began.elapsed().as_secs_f64();
         let since = |(task, now): (PathBuf, f64)| before.get(&task).map_or(0.0, |before| now - before);
         let switches: f64 = self.switches().into_iter().map(since).sum();

@@ -14,6 +14,7 @@ const CWD: &str = "/home/u/project";
 /// A file that is there, and who goes on writing it.
 pub(crate) struct Session {
     agent: Transcript,
+    home: PathBuf,
     path: PathBuf,
 }
 
@@ -33,24 +34,49 @@ impl Session {
 
     /// Writes a session of at least so many bytes.
     pub(crate) fn generate(home: &Home, name: &str, bytes: u64) -> Self {
-        let Self { mut agent, path } = Self::place(home, name);
-        let mut file = BufWriter::new(File::create(&path).unwrap());
+        let mut session = Self::place(home, name);
+        let mut file = BufWriter::new(File::create(&session.path).unwrap());
         let (mut written, mut turn) = (0, 0);
         while written < bytes {
-            let lines = turn_of(&mut agent, turn);
+            let lines = turn_of(&mut session.agent, turn);
             file.write_all(lines.as_bytes()).unwrap();
             written += lines.len() as u64;
             turn += 1;
         }
         file.flush().unwrap();
-        Self { agent, path }
+        session
     }
 
     fn place(home: &Home, name: &str) -> Self {
         let agent = Transcript::new(name, CWD);
-        let path = home.path().join(agent.path().strip_prefix("/home/u/").unwrap());
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        Self { agent, path }
+        let mut session = Self { path: PathBuf::new(), home: home.path().to_owned(), agent };
+        session.path = session.place_of(&session.agent.path());
+        fs::create_dir_all(session.path.parent().unwrap()).unwrap();
+        session
+    }
+
+    /// Where a file of the agent lies in this home.
+    fn place_of(&self, path: &str) -> PathBuf {
+        self.home.join(path.strip_prefix("/home/u/").unwrap())
+    }
+
+    /// Its agent starts so many others; seven of eight are done.
+    pub(crate) fn spawn(&mut self, children: u32) {
+        for no in 1..=children {
+            let (call, agent_id) = (format!("toolu_shelf_{no}"), format!("shelf{no}"));
+            let mut child = self.agent.child(&agent_id);
+            let (conversation, meta) = (self.place_of(&child.path()), self.place_of(&child.meta_path()));
+            fs::create_dir_all(conversation.parent().unwrap()).unwrap();
+            fs::write(conversation, child.talk(40)).unwrap();
+            let facts = json!({"agentType": "Explore", "description": format!("Read shelf {no}"), "toolUseId": call});
+            fs::write(meta, facts.to_string()).unwrap();
+            let lines = [
+                self.agent.spawn(&call, Some(false), "Read it"),
+                self.agent.answer(&call, &json!({"isAsync": true, "status": "async_launched", "agentId": agent_id})),
+                if no % 8 == 0 { String::new() } else { self.agent.notification(&[&agent_id], Some("completed")) },
+            ];
+            self.append(&lines.concat());
+        }
     }
 
     pub(crate) fn path(&self) -> &Path {
