@@ -362,7 +362,7 @@ pub const CHILD_TAIL_BYTES: usize = 64 * 1024;
 pub const CHILD_LONG_TAIL_BYTES: usize = 1024 * 1024;
 
 /// Files of children that are open at once.
-pub const MAX_OPEN_CHILDREN: usize = 4;
+pub const MAX_OPEN_CHILDREN: usize = 2;
 
 /// Bytes of children that are read as a whole before the first `hello`, if no more than that is needed to say who has
 /// finished. With more, `hello` comes first and a `subagents` frame follows.
