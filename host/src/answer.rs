@@ -142,6 +142,11 @@ impl Piece {
 }
 
 impl Buffer {
+    /// The longest read that it surely has room for.
+    pub(crate) const fn len(&self) -> usize {
+        self.bytes.len().saturating_sub(PAGE_BYTES)
+    }
+
     /// Room for so many bytes.
     pub(crate) fn room(&mut self, len: usize) -> &mut [u8] {
         self.start = self.bytes.as_ptr().align_offset(PAGE_BYTES);

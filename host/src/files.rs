@@ -15,15 +15,28 @@ use rustix::fs::{Mode, OFlags};
 
 use crate::answer::{Answer, Buffer, Piece};
 
-/// Buffers kept for the next reads: one is looked at by the core while the next two are filled.
+/// Buffers of each kind kept for the next reads: one is looked at by the core while the next two are filled.
 const KEPT_BUFFERS: usize = 3;
+
+/// Buffers for the next reads. Those of scans are for scans alone: where pages take them, scans make more and more.
+#[derive(Debug, Default)]
+struct Buffers {
+    pages: Vec<Buffer>,
+    scans: Vec<Buffer>,
+}
+
+impl Buffers {
+    fn for_reads_of(&mut self, len: usize) -> &mut Vec<Buffer> {
+        if len > PAGE_READ_BYTES { &mut self.scans } else { &mut self.pages }
+    }
+}
 
 /// The open files, and what is done with paths. Any thread may use it.
 #[derive(Debug, Default)]
 pub struct Files {
     open: Mutex<BTreeMap<Handle, Arc<File>>>,
     last: AtomicU64,
-    buffers: Mutex<Vec<Buffer>>,
+    buffers: Mutex<Buffers>,
 }
 
 impl Files {
@@ -44,7 +57,7 @@ impl Files {
         let Some(file) = self.file(handle) else {
             return stale();
         };
-        let mut buffer = self.buffer();
+        let mut buffer = self.buffer(len);
         loop {
             match file.read_at(buffer.room(len.min(MAX_READ_BYTES)), offset) {
                 Ok(filled) => return bytes(&file, Piece::new(buffer, filled)),
@@ -63,7 +76,7 @@ impl Files {
         let Some(file) = self.file(handle) else {
             return Some(stale());
         };
-        let mut buffer = self.buffer();
+        let mut buffer = self.buffer(len);
         match read_cached(&file, buffer.room(len), offset) {
             Some(filled) => Some(bytes(&file, Piece::new(buffer, filled))),
             None => {
@@ -150,9 +163,11 @@ impl Files {
 
     /// Keeps the buffer of a piece for the next read.
     pub fn recycle(&self, piece: Piece) {
+        let buffer = piece.into_buffer();
         let mut buffers = locked(&self.buffers);
-        if buffers.len() < KEPT_BUFFERS {
-            buffers.push(piece.into_buffer());
+        let kept = buffers.for_reads_of(buffer.len());
+        if kept.len() < KEPT_BUFFERS {
+            kept.push(buffer);
         }
     }
 
@@ -160,8 +175,8 @@ impl Files {
         locked(&self.open).get(&handle).cloned()
     }
 
-    fn buffer(&self) -> Buffer {
-        locked(&self.buffers).pop().unwrap_or_default()
+    fn buffer(&self, len: usize) -> Buffer {
+        locked(&self.buffers).for_reads_of(len).pop().unwrap_or_default()
     }
 }
 
@@ -377,6 +392,22 @@ mod tests {
             files.recycle(piece);
         }
         assert_eq!(read(&files.read(short, 0, 4096)), (&b"ab"[..], 2));
+    }
+
+    #[test]
+    fn a_page_takes_no_buffer_of_a_scan() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        fs::write(&path, [b'x'; 4096]).unwrap();
+        let files = Files::default();
+        let (file, _) = opened(&files.open(text(&path), None));
+        for len in [MAX_READ_BYTES, PAGE_READ_BYTES] {
+            if let Answer::Bytes { piece, .. } = files.read(file, 0, len) {
+                files.recycle(piece);
+            }
+        }
+        let kept = locked(&files.buffers);
+        assert_eq!((kept.scans.len(), kept.pages.len()), (1, 1));
     }
 
     #[test]
