@@ -37,7 +37,15 @@ fn a_conversation_is_printed_and_one_that_is_none_is_named() {
     assert_eq!(panewire(home.path(), &["show", &directory]), failure(&said));
     let said = format!(
         "there is no file 7d2c and no such session below {}: 'panewire panes' lists what there is",
-        [".claude/projects", ".codex/sessions", ".codex/archived_sessions", ".pi/agent/sessions"].map(path).join(", ")
+        [
+            ".claude/projects",
+            ".codex/sessions",
+            ".codex/archived_sessions",
+            ".pi/agent/sessions",
+            ".local/share/opencode/storage",
+        ]
+        .map(path)
+        .join(", ")
     );
     assert_eq!(panewire(home.path(), &["show", "7d2c"]), failure(&said));
 }
