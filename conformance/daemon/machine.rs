@@ -186,6 +186,12 @@ impl Daemon {
         Socket(tungstenite::client(url, stream).unwrap().0)
     }
 
+    /// Connects to the events.
+    pub(crate) fn events(&self) -> Socket {
+        let url = format!("ws://{}/events?token={}", self.address, self.token);
+        Socket(tungstenite::client(url, Patient(self.stream())).unwrap().0)
+    }
+
     /// Status and body of a `GET`, and of an attempt to upgrade that is refused.
     pub(crate) fn ask(&self, target: &str, upgrade: bool) -> (u16, String) {
         let extra = if upgrade {

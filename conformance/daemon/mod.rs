@@ -11,6 +11,7 @@
 
 mod answers;
 mod card;
+mod events;
 mod load;
 mod machine;
 mod named;

@@ -50,6 +50,7 @@ mod ops;
 mod rosters;
 mod rotation;
 mod sessions;
+mod snapshots;
 mod store;
 mod streams;
 mod watch;
@@ -69,6 +70,7 @@ use self::hints::Directories;
 use self::long_lines::LongLines;
 use self::ops::{Ops, Owner};
 use self::sessions::Sessions;
+use self::snapshots::Snapshots;
 use self::store::IndexStore;
 use self::streams::Streams;
 use self::whole_entry::WholeEntries;
@@ -109,6 +111,7 @@ pub struct Bridge {
     cards: Cards,
     errands: Errands,
     events: Events,
+    snapshots: Snapshots,
     store: IndexStore,
     demo: DemoPane,
     devices: Devices,
@@ -165,6 +168,7 @@ impl Bridge {
             cards: Cards::default(),
             errands: Errands::default(),
             events: Events::default(),
+            snapshots: Snapshots::default(),
             store,
             demo: DemoPane::default(),
             devices,
@@ -238,6 +242,7 @@ impl Bridge {
                 Timer::Liveness(ex) => self.check_liveness(ex),
                 Timer::Grace(no) => self.drop_stream(no),
                 Timer::Errand(no) => self.resume_errand(no),
+                Timer::Events => self.look_for_changes(),
                 Timer::Demo => self.run_demo(),
             }
         }
@@ -252,6 +257,8 @@ impl Bridge {
             } else {
                 self.dirty.insert(ex);
             }
+        } else {
+            self.subscriber_message(ex, message);
         }
     }
 
@@ -261,6 +268,7 @@ impl Bridge {
             client.handle_taken(now, bytes);
             self.dirty.insert(ex);
         } else {
+            self.subscriber_taken(ex, bytes);
             self.whole_entry_taken(ex, bytes);
         }
     }
@@ -313,6 +321,7 @@ impl Bridge {
                     return self.run_listing();
                 }
             }
+            Owner::Survey => return self.survey_outcome(tag, outcome),
             Owner::Store => {
                 self.store.handle_outcome(now, tag, outcome);
                 return self.ops.issue_all(Owner::Store, &mut self.store, &mut self.outputs);
@@ -335,6 +344,7 @@ impl Bridge {
     fn check_liveness(&mut self, ex: ExId) {
         let Some(Exchange::Client { client, session }) = self.exchanges.get_mut(&ex) else {
             self.check_body(ex);
+            self.check_subscriber(ex);
             return self.check_whole_entry(ex);
         };
         let Some(session) = self.sessions.session(*session) else { return };

@@ -91,6 +91,8 @@ pub enum Why {
     Grace,
     /// An agent had time to take what was typed into its pane.
     Typing,
+    /// Those who follow events are told what has changed.
+    EventsPoll,
     /// The demo conversation goes on.
     Demo,
 }

@@ -236,6 +236,27 @@ pub const MAX_HERDR_SESSIONS: usize = 16;
 /// Bytes of the name of one.
 pub const MAX_HERDR_SESSION_BYTES: usize = 64;
 
+/// Bytes of a path that is looked at because an agent or a repository names it. A longer one is not.
+pub const MAX_PATH_BYTES: usize = 4 * 1024;
+
+/// Bytes of a repository's `HEAD`, and of the file that says where it lies.
+pub const GIT_FILE_BYTES: usize = 4 * 1024;
+
+/// Directories in which a repository is looked for: an agent's own and those above it.
+pub const MAX_GIT_LEVELS: usize = 32;
+
+/// Unicode scalar values of a branch. More is cut.
+pub const MAX_BRANCH_CHARS: usize = 250;
+
+/// Directories of which the branch is looked for in one snapshot. Agents in others have none.
+pub const MAX_BRANCHES: usize = 128;
+
+/// Time for which a branch that was found is believed.
+pub const BRANCH_FRESH: Duration = Duration::from_secs(5);
+
+/// Time before a conversation that was not found is looked for again.
+pub const LOCATE_AGAIN: Duration = Duration::from_secs(10);
+
 /// Bytes of a pane's name that herdr is asked for. A longer one is answered 404 without asking.
 pub const MAX_PANE_ID_BYTES: usize = 512;
 
@@ -422,6 +443,15 @@ pub const MAX_REMEMBERED_APPROVALS: usize = 256;
 
 /// Time between two pings.
 pub const PING_EVERY: Duration = Duration::from_secs(20);
+
+/// Time between two looks for changes while somebody follows events.
+pub const EVENTS_POLL: Duration = Duration::from_secs(1);
+
+/// The same where there is no herdr, and sessions are looked for on disk.
+pub const STANDALONE_POLL: Duration = Duration::from_secs(10);
+
+/// Times as long as a look for changes took is waited before the next one, if that is longer.
+pub const EVENTS_REST: u32 = 4;
 
 /// Events that wait for a client which does not take them. With one more it is closed with 4000.
 pub const MAX_WAITING_EVENTS: usize = 256;

@@ -21,6 +21,8 @@ pub(crate) enum Timer {
     Grace(u64),
     /// An agent had time to take what was typed.
     Errand(u64),
+    /// Changes are looked for, for those who follow events.
+    Events,
     /// The demo conversation goes on.
     Demo,
 }
@@ -34,6 +36,7 @@ impl Timer {
             Self::Liveness(_) => Why::ClientLiveness,
             Self::Grace(_) => Why::Grace,
             Self::Errand(_) => Why::Typing,
+            Self::Events => Why::EventsPoll,
             Self::Demo => Why::Demo,
         }
     }

@@ -1,10 +1,10 @@
 //! Questions and answers, over the socket and on the command line.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::typing::Order;
-use super::{Desk, Mode, Pane};
+use super::{Desk, Mode, Pane, snapshot};
 
 /// An error in herdr's own words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -205,7 +205,7 @@ fn find<'a>(desk: &'a Desk, method: &str, asked: &Asked<'a>) -> Result<Found<'a>
             capabilities: Capabilities { live_handoff: true, detached_server_daemon: false },
         }),
         ("agent.list", _) => Ok(Found::AgentList { agents: agents().collect() }),
-        ("session.snapshot", _) => Ok(Found::SessionSnapshot { snapshot: snapshot(desk) }),
+        ("session.snapshot", _) => Ok(Found::SessionSnapshot { snapshot: snapshot::of(desk) }),
         ("agent.get" | "agent.read", None) => Err(invalid("missing field `target`")),
         ("agent.read", Some(target)) => {
             let pane = agents().find(|pane| pane.pane_id == target).ok_or_else(|| not_found(target))?;
@@ -242,20 +242,6 @@ fn plain(screen: &str) -> String {
 
 fn not_found(target: &str) -> Failing {
     Failing { code: "agent_not_found".into(), message: format!("agent target {target} not found") }
-}
-
-/// Panes and agents; the layout of the screen is left out.
-fn snapshot(desk: &Desk) -> Value {
-    let agents: Vec<&Pane> = desk.panes.iter().filter(|pane| pane.agent.is_some()).collect();
-    json!({
-        "version": VERSION,
-        "protocol": PROTOCOL,
-        "workspaces": [],
-        "tabs": [],
-        "panes": desk.panes,
-        "layouts": [],
-        "agents": agents,
-    })
 }
 
 fn invalid(why: &str) -> Failing {
@@ -312,6 +298,27 @@ mod tests {
         ] {
             assert_eq!(to_line(&desk, request).unwrap(), response);
         }
+    }
+
+    /// The order of members is not kept, and what a terminal scrolled and how a screen is laid out is not known.
+    #[test]
+    fn a_snapshot_says_what_was_captured() {
+        let captured: Value = serde_json::from_str(captured!("socket-snapshot.response")).unwrap();
+        let mut captured = captured["result"]["snapshot"].clone();
+        captured["layouts"] = Value::Array(Vec::new());
+        let mut panes: Vec<Pane> = serde_json::from_value(captured["agents"].clone()).unwrap();
+        for pane in captured["panes"].as_array_mut().unwrap() {
+            pane.as_object_mut().unwrap().remove("scroll");
+            if pane["pane_id"] == "w1:p6" {
+                let mut shell = pane.clone();
+                shell["state_change_seq"] = 0.into();
+                panes.push(serde_json::from_value(shell).unwrap());
+            }
+        }
+        let desk = Desk { panes, ..Desk::default() };
+        let answer: Value =
+            serde_json::from_str(&to_line(&desk, captured!("socket-snapshot.request")).unwrap()).unwrap();
+        assert_eq!(answer["result"]["snapshot"], captured);
     }
 
     #[test]

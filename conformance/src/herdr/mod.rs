@@ -4,6 +4,7 @@
 
 pub mod answer;
 pub mod pane;
+mod snapshot;
 pub mod typing;
 
 pub use answer::{Failing, Spoken};

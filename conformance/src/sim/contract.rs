@@ -33,6 +33,8 @@ enum Stage {
     Opening,
     /// The tail is live.
     Live,
+    /// It is no transcript but the events, which begin with a snapshot.
+    Events,
 }
 
 #[derive(Debug)]
@@ -71,6 +73,18 @@ impl Contract {
         let json: Value = serde_json::from_str(raw).map_err(|error| format!("not JSON: {error}"))?;
         let number = |field: &str| json[field].as_u64().ok_or_else(|| format!("{field} is missing"));
         match (json["type"].as_str().unwrap_or_default(), self.stage) {
+            ("snapshot", Stage::Fresh) => {
+                (self.stage, self.head) = (Stage::Events, number("seq")?);
+                ensure(json["snapshot"]["result"]["snapshot"].is_object(), || "a snapshot without its body".into())
+            }
+            ("heartbeat", Stage::Events) => ensure(json.get("seq").is_none(), || "a heartbeat has no number".into()),
+            (_, Stage::Events) => {
+                self.head += 1;
+                ensure(number("seq")? == self.head, || {
+                    format!("an event that is not the one with number {}", self.head)
+                })?;
+                ensure(json["payload"].is_object(), || "an event without its payload".into())
+            }
             ("hello", Stage::Fresh | Stage::Changed) => self.hello(&json, number("total")?, number("backlog_count")?),
             ("entry", Stage::Opening | Stage::Live) => self.entry(&json, raw),
             ("backlog_complete", Stage::Opening) => {

@@ -162,7 +162,7 @@ impl Player<'_> {
         for (name, value) in &connect.query {
             query.push((name, self.filled(value)?));
         }
-        let asked = self.asked("GET", "/agent-transcript", &query, connect.auth, &connect.headers)?;
+        let asked = self.asked("GET", &connect.path, &query, connect.auth, &connect.headers)?;
         self.clients.insert(connect.client.clone(), VecDeque::new());
         let within = self.patience(connect.within_ms);
         let welcome = self.stage.connect(&connect.client, &asked, within)?;

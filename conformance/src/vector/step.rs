@@ -165,6 +165,9 @@ pub struct Connect {
     /// What the vector calls the client.
     #[serde(default = "first")]
     pub client: String,
+    /// What it connects to.
+    #[serde(default = "transcript")]
+    pub path: String,
     /// The pane; without it the request names none.
     pub pane: Option<String>,
     /// Further parameters of the query; `$[name]` is what was captured under this name. They are percent-encoded.
@@ -498,6 +501,10 @@ impl Herdr {
 /// A vector with one client need not name it.
 fn first() -> String {
     "a".into()
+}
+
+fn transcript() -> String {
+    "/agent-transcript".into()
 }
 
 fn get() -> String {

@@ -1,18 +1,39 @@
 //! `WS /events`: who follows it, and what they are told.
+//!
+//! ```text
+//!   upgrade ── a survey ──▶ accepted, snapshot ──▶ every second while somebody follows: a survey, and what has changed
+//!                  └ herdr does not answer: 502      what is done here is told at once
+//! ```
 
 use alloc::collections::BTreeMap;
+use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::Bridge;
-use crate::ids::ExId;
-use crate::mobile::events::Event;
-use crate::mobile::subscriber::Subscriber;
+use serde_json::Value;
 
-/// The clients that follow events, and the number of the last event.
+use super::Bridge;
+use super::exchange::Exchange;
+use crate::ids::ExId;
+use crate::io::{CloseCode, Message, Output};
+use crate::limits::{EVENTS_POLL, EVENTS_REST, STANDALONE_POLL};
+use crate::mobile::changes::Changes;
+use crate::mobile::events::{self, Event};
+use crate::mobile::subscriber::Subscriber;
+use crate::pane::herdr::HerdrSession;
+use crate::pane::survey::Surveyed;
+use crate::time::Instant;
+use crate::timers::Timer;
+
+/// The clients that follow events, and what they have been told.
 #[derive(Debug, Default)]
 pub(super) struct Events {
+    /// The number of the last event.
     seq: u64,
     subscribers: BTreeMap<ExId, Subscriber>,
+    /// What was shown last, as long as somebody follows.
+    shown: Option<Changes>,
+    /// Whether there is no herdr: sessions on disk are not looked for so often.
+    standalone: bool,
 }
 
 impl Bridge {
@@ -23,14 +44,105 @@ impl Bridge {
             return;
         }
         let (now, frame) = (self.now.mono, event.frame(self.events.seq, self.now.wall));
-        let mut lagging = Vec::new();
-        for (ex, subscriber) in &mut self.events.subscribers {
+        for subscriber in self.events.subscribers.values_mut() {
             subscriber.send(now, frame.clone(), &mut self.outputs);
-            if subscriber.is_closed() {
-                lagging.push(*ex);
-            }
         }
-        for ex in lagging {
+        self.drop_closed();
+    }
+
+    /// Lets a client in, which begins with what was just found.
+    pub(super) fn subscribe(&mut self, ex: ExId, body: &Value) {
+        let now = self.now.mono;
+        if self.events.shown.is_none() {
+            self.events.shown.insert(Changes::default()).begin(body);
+        }
+        self.outputs.push_back(Output::Accept(ex));
+        let mut subscriber = Subscriber::new(ex, self.config.limits.window_bytes, now);
+        subscriber.send(now, events::snapshot(body, self.events.seq, self.now.wall), &mut self.outputs);
+        self.timers.set(Timer::Liveness(ex), subscriber.next_deadline());
+        self.events.subscribers.insert(ex, subscriber);
+        self.exchanges.insert(ex, Exchange::Subscribed);
+    }
+
+    /// A client that follows is gone. Without the last one nothing is looked at any more.
+    pub(super) fn unsubscribe(&mut self, ex: ExId) {
+        self.timers.stop(Timer::Liveness(ex));
+        self.events.subscribers.remove(&ex);
+        if self.events.subscribers.is_empty() {
+            self.events.shown = None;
+            self.timers.stop(Timer::Events);
+        }
+    }
+
+    /// Closes a client that follows.
+    pub(super) fn close_subscriber(&mut self, ex: ExId, code: CloseCode, reason: &'static str) {
+        if let Some(subscriber) = self.events.subscribers.get_mut(&ex) {
+            subscriber.close(code, reason, &mut self.outputs);
+        }
+    }
+
+    /// Tells what has changed since the survey before.
+    pub(super) fn tell_changes(&mut self, surveyed: &Surveyed, body: &Value) {
+        self.events.standalone = surveyed.servers.is_empty();
+        let Some(shown) = &mut self.events.shown else { return };
+        let failed = surveyed.failed.iter().map(|(session, why)| (session.label(), why.as_str()));
+        for event in shown.update(body, failed) {
+            self.publish(&event);
+        }
+    }
+
+    /// Tells that herdr does not answer.
+    pub(super) fn tell_loss(&mut self, failed: &[(HerdrSession, String)]) {
+        let Some(shown) = &mut self.events.shown else { return };
+        let lost: Vec<Event> = failed.iter().filter_map(|(session, why)| shown.lose(session.label(), why)).collect();
+        for event in lost {
+            self.publish(&event);
+        }
+    }
+
+    /// A survey is over: the next one comes after a while, a longer one if this took long.
+    pub(super) fn survey_again(&mut self, began: Instant) {
+        if self.events.shown.is_some() {
+            let every = if self.events.standalone { STANDALONE_POLL } else { EVENTS_POLL };
+            let rest = self.now.mono.since(began).saturating_mul(EVENTS_REST);
+            self.timers.set(Timer::Events, self.now.mono.plus(every.max(rest)));
+        }
+    }
+
+    /// Looks for changes, for those who follow.
+    pub(super) fn look_for_changes(&mut self) {
+        if self.events.shown.is_some() {
+            self.begin_survey();
+        }
+    }
+
+    pub(super) fn subscriber_message(&mut self, ex: ExId, message: Message<'_>) {
+        let now = self.now.mono;
+        if let Some(subscriber) = self.events.subscribers.get_mut(&ex) {
+            subscriber.handle_message(now, message, &mut self.outputs);
+            self.drop_closed();
+        }
+    }
+
+    pub(super) fn subscriber_taken(&mut self, ex: ExId, bytes: usize) {
+        let now = self.now.mono;
+        if let Some(subscriber) = self.events.subscribers.get_mut(&ex) {
+            subscriber.handle_taken(now, bytes, &mut self.outputs);
+        }
+    }
+
+    pub(super) fn check_subscriber(&mut self, ex: ExId) {
+        if let Some(subscriber) = self.events.subscribers.get_mut(&ex) {
+            subscriber.handle_tick(self.now, &mut self.outputs);
+            self.timers.set(Timer::Liveness(ex), subscriber.next_deadline());
+            self.drop_closed();
+        }
+    }
+
+    fn drop_closed(&mut self) {
+        let closed = self.events.subscribers.iter().filter(|(_, subscriber)| subscriber.is_closed());
+        let closed: Vec<ExId> = closed.map(|(ex, _)| *ex).collect();
+        for ex in closed {
             self.forget(ex);
         }
     }

@@ -41,6 +41,10 @@ pub(super) enum Exchange {
     Card { manner: Manner },
     /// Something is done in a pane.
     Errand { manner: Manner },
+    /// A snapshot is being made, for its answer or for the events that it will follow.
+    Snapshot { manner: Manner, events: bool },
+    /// It follows events.
+    Subscribed,
     /// It became a client of this session.
     Client { client: Box<Client>, session: u64 },
     /// It is answered with one whole entry.
@@ -147,6 +151,9 @@ impl Bridge {
                 self.exchanges.insert(ex, Exchange::Listing { manner });
                 self.list(ex);
             }
+            Call::Snapshot => self.snapshot(ex, manner, false),
+            Call::Events { upgrade: true } => self.snapshot(ex, manner, true),
+            Call::Events { upgrade: false } => self.answer(ex, Answer::upgrade_required(&manner)),
             Call::Card(pane) if PaneName::of(&pane) == PaneName::Herdr => self.inspect(ex, pane, manner),
             Call::Card(pane) => self.connect(ex, pane, Wanted::Card, manner),
             Call::Transcript(call) => self.connect(ex, call.pane.clone(), Wanted::Transcript(call), manner),
@@ -205,7 +212,9 @@ impl Bridge {
                     | Exchange::WholeEntry
                     | Exchange::Finding(_)
                     | Exchange::Card { .. }
-                    | Exchange::Errand { .. },
+                    | Exchange::Errand { .. }
+                    | Exchange::Snapshot { .. }
+                    | Exchange::Subscribed,
                 )
                 | None => {}
             }
@@ -223,6 +232,8 @@ impl Bridge {
             Some(Exchange::Body) => drop(self.leave_body(ex)),
             Some(Exchange::Card { .. }) => self.leave_card(ex),
             Some(Exchange::Errand { .. }) => self.leave_errand(ex),
+            Some(Exchange::Snapshot { .. }) => self.snapshots.forget(ex),
+            Some(Exchange::Subscribed) => self.unsubscribe(ex),
             Some(Exchange::Finding(finding)) => {
                 self.connecting.children.remove(&(finding.parent, ex));
                 self.release(finding.parent);
@@ -259,6 +270,7 @@ impl Bridge {
                 Exchange::Connecting { manner, .. }
                 | Exchange::Listing { manner }
                 | Exchange::Card { manner }
+                | Exchange::Snapshot { manner, .. }
                 | Exchange::Pairing { manner },
             ) => {
                 let answer = refusal(manner);
@@ -270,6 +282,7 @@ impl Bridge {
             }
             // Its origin was not looked at yet.
             Some(Exchange::Parked(_)) => self.answer(ex, refusal(&Manner::default())),
+            Some(Exchange::Subscribed) => self.close_subscriber(ex, ending.code, ending.reason),
             Some(Exchange::WholeEntry) => self.stop_whole_entry(ex, refusal),
             Some(Exchange::Body) => self.stop_body(ex, refusal),
             Some(Exchange::Errand { manner }) => {

@@ -30,6 +30,8 @@ pub(crate) enum Owner {
     Errand(u64),
     /// The listing of panes.
     Census,
+    /// The survey of everything for a snapshot.
+    Survey,
     /// The saved indexes.
     Store,
     /// The directory of the spools.

@@ -78,6 +78,11 @@ impl Roster {
         self.shown.then_some(View { rows, version: *version, full_version: *full_version, now })
     }
 
+    /// Its rows, once a look that began after the session was watched has come far enough.
+    pub(crate) fn known_rows(&self) -> Option<&[Row]> {
+        self.fresh.then_some(&self.rows)
+    }
+
     /// Where the conversation of a child lies, or whether that is not known yet.
     pub(crate) fn find(&self, agent_id: &str, follower: &Follower) -> Sought {
         match self.finder.find(agent_id, follower.told()) {

@@ -40,6 +40,13 @@ pub enum Call {
     Drift,
     /// `GET /panes`: the listing.
     Panes,
+    /// `GET /snapshot`: everything that herdr shows.
+    Snapshot,
+    /// WebSocket `/events`: the same, and then what changes.
+    Events {
+        /// Whether the request is a WebSocket upgrade.
+        upgrade: bool,
+    },
     /// `GET /agent-state`: the card of this pane.
     Card(PaneId),
     /// `GET` or WebSocket `/agent-transcript`.
@@ -77,6 +84,8 @@ impl Call {
             | Self::Info
             | Self::Drift
             | Self::Panes
+            | Self::Snapshot
+            | Self::Events { .. }
             | Self::Card(_)
             | Self::Transcript(_)
             | Self::Entry(_)
@@ -178,6 +187,8 @@ pub fn route(request: &Request<'_>, config: &Config, register: &Register) -> Res
         Endpoint::Panes => Call::Panes,
         Endpoint::Drift => Call::Drift,
         Endpoint::Devices => Call::Devices,
+        Endpoint::Snapshot => Call::Snapshot,
+        Endpoint::Events => Call::Events { upgrade: request.upgrade },
         Endpoint::Card => match target.filled("pane") {
             Some(pane) => Call::Card(PaneId(pane)),
             None => return Err(Refusal::new(400, "want ?pane=<pane_id>", &manner)),
@@ -218,8 +229,9 @@ const DEVICES_UNREADABLE: &str =
     "the list of devices cannot be read, so nobody knows whose token this is: try again later";
 
 const NO_SUCH_ENDPOINT: &str = "no such endpoint: there are GET /healthz, GET /info, GET /panes, GET /drift, \
-    GET /agent-state?pane=<pane_id>, GET /agent-transcript/entry?pane=<pane_id>&seq=<n>, POST /send, POST /approve, \
-    POST /agent-mode/cycle, POST /pair, POST /admin/pairing, GET /admin/devices, POST /admin/devices/revoke and WebSocket /agent-transcript?pane=<pane_id>";
+    GET /snapshot, GET /agent-state?pane=<pane_id>, GET /agent-transcript/entry?pane=<pane_id>&seq=<n>, POST /send, POST /approve, \
+    POST /agent-mode/cycle, POST /pair, POST /admin/pairing, GET /admin/devices, POST /admin/devices/revoke, WebSocket /events \
+    and WebSocket /agent-transcript?pane=<pane_id>";
 
 #[derive(Clone, Copy, PartialEq)]
 enum Endpoint {
@@ -227,6 +239,8 @@ enum Endpoint {
     Info,
     Panes,
     Drift,
+    Snapshot,
+    Events,
     Card,
     Transcript,
     Entry,
@@ -275,6 +289,8 @@ impl Endpoint {
             | Self::Info
             | Self::Panes
             | Self::Drift
+            | Self::Snapshot
+            | Self::Events
             | Self::Card
             | Self::Transcript
             | Self::Entry
@@ -289,6 +305,8 @@ impl Endpoint {
             Self::Info
             | Self::Panes
             | Self::Drift
+            | Self::Snapshot
+            | Self::Events
             | Self::Card
             | Self::Transcript
             | Self::Entry
@@ -302,6 +320,8 @@ impl Endpoint {
             "/info" => Some(Self::Info),
             "/panes" => Some(Self::Panes),
             "/drift" => Some(Self::Drift),
+            "/snapshot" => Some(Self::Snapshot),
+            "/events" => Some(Self::Events),
             "/agent-state" => Some(Self::Card),
             "/agent-transcript" => Some(Self::Transcript),
             "/agent-transcript/entry" => Some(Self::Entry),

@@ -52,6 +52,11 @@ impl Event {
         Self { source: BRIDGE, kind, payload: Map::new() }
     }
 
+    /// A change of what herdr shows, in herdr's word for it.
+    pub(crate) fn of_herdr(kind: &'static str) -> Self {
+        Self { source: "herdr", kind, payload: Map::new() }
+    }
+
     /// Its kind, as it stands on the wire.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
@@ -61,6 +66,16 @@ impl Event {
     /// The same with one more member in its payload.
     pub(crate) fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.payload.insert(key.into(), value.into());
+        self
+    }
+
+    /// The same with these members of a row, as far as it has them.
+    pub(crate) fn with_those_of(mut self, row: &Map<String, Value>, keys: &[&str]) -> Self {
+        for key in keys {
+            if let Some(value) = row.get(*key) {
+                self.payload.insert((*key).into(), value.clone());
+            }
+        }
         self
     }
 

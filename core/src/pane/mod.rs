@@ -1,13 +1,17 @@
 //! From a pane to the transcript of its agent.
 
+pub mod activity;
+pub mod branch;
 pub mod census;
 pub mod demo;
 pub mod errand;
+mod excerpt;
 pub mod herdr;
 pub mod inspect;
 pub mod name;
 pub mod probe;
 pub mod resolve;
+pub mod survey;
 
 pub use census::{Census, Found, Listed};
 pub use demo::Demo;
@@ -18,6 +22,7 @@ pub use herdr::{
 pub use inspect::{Inspect, Inspection};
 pub use name::PaneName;
 pub use resolve::{Recheck, Resolve, ResolveError, Resolved, Verdict};
+pub use survey::{AgentFacts, Survey, Surveyed};
 
 #[cfg(test)]
 pub(crate) mod simulated;

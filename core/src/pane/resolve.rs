@@ -307,7 +307,7 @@ impl From<LocateError> for ResolveError {
 }
 
 /// What an agent's report says about its session. Whether a path is the name of one is for the kind of agent to say.
-fn wanted_by(agent: &PaneAgent) -> Wanted {
+pub(super) fn wanted_by(agent: &PaneAgent) -> Wanted {
     match &agent.session {
         None => Wanted::Newest,
         Some(session) if session.is_path() => Wanted::File(session.value.clone()),
@@ -315,7 +315,7 @@ fn wanted_by(agent: &PaneAgent) -> Wanted {
     }
 }
 
-fn could_own_the_same(agent: &PaneAgent, other: &PaneAgent) -> bool {
+pub(super) fn could_own_the_same(agent: &PaneAgent, other: &PaneAgent) -> bool {
     let is_other = other.pane != agent.pane;
     let is_of_kind = AgentKind::from_label(&other.kind_label) == AgentKind::from_label(&agent.kind_label);
     let place = |agent: &PaneAgent| agent.directory().map(|cwd| String::from(without_final_slash(cwd)));

@@ -214,13 +214,14 @@ fn the_guard_comes_before_everything() {
 
 #[test]
 fn an_unknown_path_is_told_which_there_are() {
-    let (status, body) = refusal("GET", "/snapshot?token=secret", &[HOST]);
+    let (status, body) = refusal("GET", "/nowhere?token=secret", &[HOST]);
     assert_eq!(status, 404);
     assert_eq!(
         body,
-        "no such endpoint: there are GET /healthz, GET /info, GET /panes, GET /drift, GET /agent-state?pane=<pane_id>, \
-         GET /agent-transcript/entry?pane=<pane_id>&seq=<n>, POST /send, POST /approve, POST /agent-mode/cycle, \
-         POST /pair, POST /admin/pairing, GET /admin/devices, POST /admin/devices/revoke and WebSocket /agent-transcript?pane=<pane_id>"
+        "no such endpoint: there are GET /healthz, GET /info, GET /panes, GET /drift, GET /snapshot, \
+         GET /agent-state?pane=<pane_id>, GET /agent-transcript/entry?pane=<pane_id>&seq=<n>, POST /send, POST /approve, POST /agent-mode/cycle, \
+         POST /pair, POST /admin/pairing, GET /admin/devices, POST /admin/devices/revoke, WebSocket /events \
+         and WebSocket /agent-transcript?pane=<pane_id>"
     );
 }
 

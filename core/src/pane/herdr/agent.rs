@@ -4,6 +4,7 @@ use alloc::string::String;
 
 use serde_json::Value;
 
+use super::session::HerdrSession;
 use crate::ids::PaneId;
 
 /// An agent in a pane. herdr changes often: what it leaves out is none, what it adds is not looked at.
@@ -54,6 +55,13 @@ impl PaneAgent {
     #[must_use]
     pub fn directory(&self) -> Option<&str> {
         self.cwd.as_deref().or(self.foreground_cwd.as_deref())
+    }
+
+    /// Reads an agent of a snapshot, by what clients call its pane.
+    pub(crate) fn from_snapshot(value: &Value, session: &HerdrSession) -> Option<Self> {
+        let mut agent = Self::from_value(value, None)?;
+        agent.pane = PaneId(session.qualified(agent.pane.as_str()));
+        Some(agent)
     }
 
     /// Reads an agent out of an answer. `asked` stands in for the pane's id where the answer has none.

@@ -1,0 +1,84 @@
+//! `GET /snapshot` and `WS /events` over real sockets.
+
+use panewire_conformance::herdr::{Desk, Mode, Pane};
+use panewire_conformance::sim::Frames as _;
+use panewire_conformance::sim::scene::{CWD, PANE, SESSION};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use super::machine;
+use super::machine::{Daemon, Machine};
+
+fn snapshot(daemon: &Daemon) -> Value {
+    let (status, body) = daemon.ask(&format!("/snapshot?token={}", daemon.token), false);
+    assert_eq!(status, 200, "{body}");
+    serde_json::from_str::<Value>(&body).unwrap()["result"]["snapshot"].take()
+}
+
+/// A repository in the directory of the pane, which lies on this machine.
+fn machine_with_branch() -> (Machine, String) {
+    let (machine, _) = machine(3);
+    let head = machine.real("/home/u/shed/.git/HEAD");
+    std::fs::write(&head, "ref: refs/heads/rake\n").unwrap();
+    let shed = machine.path("home/shed").to_str().unwrap().to_owned();
+    let foreground = shed.clone();
+    machine.desk.change(|desk| desk.panes[0].foreground_cwd = Some(foreground)).unwrap();
+    (machine, shed)
+}
+
+#[test]
+fn a_snapshot_is_the_same_by_socket_and_by_program() {
+    let (mut machine, shed) = machine_with_branch();
+    let work = Desk { panes: vec![Pane::claude(PANE, CWD)], ..Desk::default() };
+    machine.desk.change(|desk| _ = desk.sessions.insert("work".into(), work)).unwrap();
+    machine.start_session("work");
+    let daemon = machine.start(&[]);
+    let by_socket = snapshot(&daemon);
+    let agent = &by_socket["agents"][0];
+    assert_eq!(
+        (&agent["pane_id"], &agent["branch"], &agent["foreground_cwd"]),
+        (&json!(PANE), &json!("rake"), &json!(shed))
+    );
+    assert_eq!((&agent["recency_rank"], &agent["last_activity_ts"]), (&json!(0), &json!(1_772_352_003_250_i64)));
+    assert_eq!(by_socket["agents"][1]["pane_id"], "work/w1:p1");
+    assert_eq!(by_socket["sessions"], json!(["default", "work"]));
+    machine.desk.change(|desk| desk.socket = Mode::Broken(String::new())).unwrap();
+    assert_eq!(snapshot(&daemon), by_socket);
+}
+
+#[test]
+fn events_follow_the_snapshot_until_the_daemon_stops() {
+    let (machine, _) = machine_with_branch();
+    let daemon = machine.start(&[]);
+    let mut client = daemon.events();
+    let first = client.next();
+    assert_eq!((first.kind(), first.json["snapshot"]["result"]["snapshot"].clone()), ("snapshot", snapshot(&daemon)));
+    let blocked =
+        |desk: &mut Desk| (desk.panes[0].agent_status, desk.panes[0].state_change_seq) = ("blocked".into(), 9);
+    machine.desk.change(blocked).unwrap();
+    let change = client.next();
+    assert_eq!((change.kind(), change.number("seq")), ("pane_agent_status_changed", first.number("seq") + 1));
+    assert_eq!(change.json["payload"]["agent_status"], "blocked");
+    // herdr's server goes away, comes back, and every terminal is another one.
+    machine.desk.change(|desk| (desk.socket, desk.cli) = (Mode::NoServer, Mode::NoServer)).unwrap();
+    let lost = client.next();
+    assert_eq!((lost.kind(), &lost.json["payload"]["session"]), ("herdr_disconnected", &json!("default")));
+    let restarted = |desk: &mut Desk| {
+        (desk.socket, desk.cli) = (Mode::Normal, Mode::Normal);
+        desk.panes[0].terminal_id.push('a');
+    };
+    machine.desk.change(restarted).unwrap();
+    assert_eq!(client.take(3).kinds(), ["herdr_connected", "pane_updated", "agent_updated"]);
+    daemon.signal(Signal::TERM);
+    assert_eq!(client.closed(), (1000, "server stopped".to_owned()));
+    assert_eq!(daemon.wait(), Some(0));
+}
+
+#[test]
+fn without_herdr_the_sessions_on_disk_are_shown_and_followed() {
+    let (machine, _) = machine(2);
+    let daemon = machine.start(&["--herdr", "none"]);
+    let found = snapshot(&daemon);
+    assert_eq!(found["agents"][0]["pane_id"], format!("claude:{SESSION}"));
+    assert_eq!(daemon.events().next().json["snapshot"]["result"]["snapshot"], found);
+}
