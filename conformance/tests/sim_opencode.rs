@@ -318,3 +318,51 @@ fn a_part_that_is_half_written_is_waited_for_and_a_broken_one_is_shown_as_such()
     assert_eq!(frames[0].json["entry"]["parsed"], false);
     world.finish();
 }
+
+#[test]
+fn sessions_that_a_session_starts_are_rows_of_its_roster() {
+    let mut world = world();
+    let task = |status: &str| {
+        json!({"type": "tool", "tool": "task", "callID": "call_9", "state": {"status": status,
+            "input": {"description": "look around", "subagent_type": "explore", "prompt": "…"},
+            "metadata": {"sessionId": "ses_child"}, "output": "all is well", "time": {"start": NOON + 5_000}}})
+    };
+    assistant(&mut world, 5_000, "msg_c", None);
+    part(&mut world, "msg_c", "prt_2", task("running"));
+    let child = json!({"id": "ses_child", "parentID": SESSION, "directory": CWD,
+        "title": "look around (@explore subagent)", "time": {"created": NOON, "updated": NOON + 7}});
+    put(&mut world, "session/p/ses_child", &child);
+    let grandchild = json!({"id": "ses_below", "parentID": "ses_child", "directory": CWD, "title": "deeper",
+        "time": {"created": NOON, "updated": NOON + 8}});
+    put(&mut world, "session/p/ses_below", &grandchild);
+    let client = world.watch(&format!("opencode:{SESSION}"));
+    world.advance(SENT);
+    let frames = world.fresh(client);
+    let row = |id: &str, call: &str, agent: &str, what: &str, depth: u64, done: bool, at: i64| {
+        json!({"agent_id": id, "tool_use_id": call, "agent_type": agent, "description": what, "spawn_depth": depth,
+            "done": done, "last_activity_ts": NOON + at})
+    };
+    let rows = |frames: &[Received]| {
+        let told = |frame: &&Received| frame.json.get("subagents").is_some();
+        frames.iter().rfind(told).map(|frame| frame.json["subagents"].clone())
+    };
+    let below = row("ses_below", "", "", "deeper", 2, false, 8);
+    let started = row("ses_child", "call_9", "explore", "look around", 1, false, 7);
+    assert_eq!(rows(&frames), Some(json!([started, below])));
+    part(&mut world, "msg_c", "prt_2", task("completed"));
+    world.advance(SENT * 2);
+    let frames = world.fresh(client);
+    let ended = row("ses_child", "call_9", "explore", "look around", 1, true, 7);
+    assert_eq!(rows(&frames), Some(json!([ended, below])));
+    assert_eq!(shown(&frames), [(4, "all is well".to_owned())]);
+
+    let info = json!({"id": "msg_x", "sessionID": "ses_child", "role": "user", "time": {"created": NOON}});
+    put(&mut world, "message/ses_child/msg_x", &info);
+    part(&mut world, "msg_x", "prt_x", json!({"type": "text", "text": "go and look"}));
+    let child = world.connect(&format!("/agent-transcript?pane=opencode:{SESSION}&subagent=ses_child&token={TOKEN}"));
+    world.advance(SENT);
+    let frames = world.fresh(child);
+    assert_eq!(frames.only("hello").json["subagent"], "ses_child");
+    assert_eq!(texts(&frames), ["go and look"]);
+    world.finish();
+}

@@ -336,6 +336,22 @@ pub enum Op {
         /// Bytes of the answer at most; a longer one is [`FailureKind::TooLarge`].
         answer_cap: usize,
     },
+    /// Ask a SQLite database that is there and stays as it is: opened read-only, closed again. Answer: [`Outcome::Rows`].
+    /// A program that was built without SQLite answers [`FailureKind::Unsupported`].
+    Query {
+        /// The database.
+        database: String,
+        /// The directory that must contain it.
+        under: String,
+        /// One statement.
+        sql: &'static str,
+        /// The values of `?1`, `?2`, …
+        parameters: Vec<Cell>,
+        /// Given up after this long, and answered with [`FailureKind::TimedOut`].
+        within: Duration,
+        /// Bytes of all rows at most; what finds no room is left out, and the answer says so. One row always comes.
+        answer_cap: usize,
+    },
     /// Put one HTTP request to another server over a connection of its own, read the whole answer.
     /// Answer: [`Outcome::Fetched`], whatever its status; redirections are for the core to follow.
     ///
@@ -354,6 +370,17 @@ pub enum Op {
         /// Bytes of the answer's body at most; a longer one is [`FailureKind::TooLarge`].
         answer_cap: usize,
     },
+}
+
+/// One value of a row of a database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cell {
+    /// None.
+    Null,
+    /// A whole number.
+    Integer(i64),
+    /// A text, and everything else as one; what is not UTF-8 became U+FFFD.
+    Text(String),
 }
 
 /// The answer to an [`Op`].
@@ -398,6 +425,13 @@ pub enum Outcome<'a> {
     },
     /// One line from a socket, without its newline.
     Answer(&'a [u8]),
+    /// A database answered.
+    Rows {
+        /// The rows, in order.
+        rows: &'a [Vec<Cell>],
+        /// Whether there are more than fit.
+        truncated: bool,
+    },
     /// An HTTP server answered.
     Fetched {
         /// The status of its answer.

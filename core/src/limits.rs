@@ -187,6 +187,26 @@ pub const MAX_STORE_PARTS: usize = 1_024;
 /// Messages of a store that are held at once, from the first that has not settled.
 pub const STORE_WINDOW: usize = 8;
 
+/// Databases of one agent that are asked.
+pub const MAX_STORE_DATABASES: usize = 8;
+
+/// Bytes of one answer of a database or a service.
+pub const STORE_ANSWER_BYTES: usize = 16 * 1024 * 1024;
+
+/// Time that a database may take for an answer.
+pub const STORE_QUERY: Duration = Duration::from_secs(5);
+
+/// Time that an agent's service may take for one.
+pub const STORE_FETCH: Duration = Duration::from_secs(10);
+
+/// Messages that one page of a service holds while the newest are looked at, and while all are read.
+pub const SERVICE_NEWEST: usize = 20;
+/// See [`SERVICE_NEWEST`].
+pub const SERVICE_PAGE: usize = 200;
+
+/// Bytes of the file in which a service says where it listens.
+pub const SERVICE_FILE_BYTES: usize = 64 * 1024;
+
 /// Files of a store that are open at once.
 pub const MAX_OPEN_STORE_FILES: usize = 8;
 

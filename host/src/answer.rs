@@ -3,7 +3,7 @@
 use std::io;
 
 use panewire_core::ids::{Handle, WatchId};
-use panewire_core::io::{DirEntry, Facts, Failure, FailureKind, Outcome};
+use panewire_core::io::{Cell, DirEntry, Facts, Failure, FailureKind, Outcome};
 
 /// What became of an [`Op`](panewire_core::io::Op). [`Answer::outcome`] lends it to the core.
 #[derive(Debug)]
@@ -46,6 +46,13 @@ pub enum Answer {
     },
     /// One line from a socket, without its newline.
     Line(Vec<u8>),
+    /// A database answered.
+    Rows {
+        /// The rows.
+        rows: Vec<Vec<Cell>>,
+        /// Whether there are more than fit.
+        truncated: bool,
+    },
     /// An HTTP server answered.
     Fetched {
         /// Its status.
@@ -72,6 +79,7 @@ impl Answer {
             Self::Random(bytes) => Outcome::Random(bytes),
             Self::Ran { exit, stdout, stderr } => Outcome::Ran { exit: *exit, stdout, stderr },
             Self::Line(line) => Outcome::Answer(line),
+            Self::Rows { rows, truncated } => Outcome::Rows { rows, truncated: *truncated },
             Self::Fetched { status, body } => Outcome::Fetched { status: *status, body },
             Self::Done => Outcome::Done,
             Self::Failed(kind, text) => Outcome::Failed(Failure { kind: *kind, text }),

@@ -43,6 +43,8 @@ pub mod process;
 pub mod qr;
 pub mod render;
 pub mod signal;
+#[cfg(feature = "opencode-sqlite")]
+pub mod sqlite;
 pub mod startup;
 pub mod surroundings;
 pub mod token;

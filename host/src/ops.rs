@@ -235,7 +235,7 @@ const fn read_handle(op: &Op) -> Option<Handle> {
 const fn lane_of(op: &Op) -> usize {
     match op {
         Op::Write { .. } | Op::Append { .. } | Op::Load { .. } | Op::Remove { .. } => 1,
-        Op::Run { .. } | Op::Call { .. } | Op::Fetch { .. } => 2,
+        Op::Run { .. } | Op::Call { .. } | Op::Fetch { .. } | Op::Query { .. } => 2,
         _ => 0,
     }
 }

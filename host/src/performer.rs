@@ -11,6 +11,8 @@ use crate::files::Files;
 #[cfg(all(feature = "inotify", target_os = "linux"))]
 use crate::inotify::Directories;
 use crate::limit::Limit;
+#[cfg(feature = "opencode-sqlite")]
+use crate::sqlite;
 use crate::{fetch, process, unix};
 
 /// Performs operations. Clones share the open files, so that any thread can perform any operation.
@@ -69,6 +71,10 @@ impl Performer {
             Op::Random { bytes } => random(*bytes),
             Op::Run { argv, within, output_cap } => process::run(argv, *output_cap, *within, limit),
             Op::Call { socket, line, within, answer_cap } => unix::call(socket, line, *answer_cap, *within, limit),
+            #[cfg(feature = "opencode-sqlite")]
+            Op::Query { database, under, sql, parameters, within, answer_cap } => {
+                sqlite::query((database, under), sql, parameters, *within, *answer_cap, limit)
+            }
             Op::Fetch { method, url, headers, body, within, answer_cap } => {
                 let (within, answer_cap) = (*within, *answer_cap);
                 fetch::fetch(Question { method, url, headers, body, within, answer_cap }, limit)

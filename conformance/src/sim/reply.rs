@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use panewire_core::ids::{Handle, WatchId};
-use panewire_core::io::{DirEntry, Facts, Failure, FailureKind, Outcome};
+use panewire_core::io::{Cell, DirEntry, Facts, Failure, FailureKind, Outcome};
 
 /// The answer to an operation, before it is lent to the core as an [`Outcome`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +30,8 @@ pub enum Reply {
     },
     /// [`Outcome::Answer`]
     Answer(Vec<u8>),
+    /// [`Outcome::Rows`]
+    Rows(Vec<Vec<Cell>>, bool),
     /// [`Outcome::Fetched`]
     Fetched {
         /// Its status.
@@ -73,6 +75,7 @@ impl Reply {
             Self::Random(bytes) => Outcome::Random(bytes),
             Self::Ran { exit, stdout, stderr } => Outcome::Ran { exit: *exit, stdout, stderr },
             Self::Answer(line) => Outcome::Answer(line),
+            Self::Rows(rows, truncated) => Outcome::Rows { rows, truncated: *truncated },
             Self::Fetched { status, body } => Outcome::Fetched { status: *status, body },
             Self::Done => Outcome::Done,
             Self::Failed(kind, text) => Outcome::Failed(Failure { kind: *kind, text }),

@@ -15,6 +15,7 @@ use alloc::vec::Vec;
 use super::gather::{Candidate, Filter, Gather, Gathered};
 pub use super::layout::is_session_id;
 use super::layout::{Attempt, Layout, Pending};
+use super::opencode::search::{Found, Search, StoredSession};
 use super::{AgentKind, Recorded};
 use crate::config::Roots;
 use crate::ids::SessionId;
@@ -85,6 +86,8 @@ pub struct Locate {
     attempts: VecDeque<Attempt>,
     pending: Option<Pending>,
     under: String,
+    /// The newest that a store holds.
+    stored: Option<Located>,
     /// Files that are looked into next.
     files: VecDeque<Candidate>,
     stage: Stage,
@@ -97,6 +100,7 @@ pub struct Locate {
 
 #[derive(Debug)]
 enum Stage {
+    Searching(Box<Search>),
     Gathering(Box<Gather>),
     Looking(Box<(Candidate, Probe)>),
     Done,
@@ -120,6 +124,7 @@ impl Locate {
             attempts: search.attempts.into(),
             pending: search.pending,
             under: String::new(),
+            stored: None,
             files: VecDeque::new(),
             stage: Stage::Done,
             bookkeeping: None,
@@ -127,7 +132,10 @@ impl Locate {
             unreadable: None,
             result: None,
         };
-        locate.go_on();
+        match kind.stores(roots, wanted) {
+            Some(search) => locate.stage = Stage::Searching(Box::new(search)),
+            None => locate.go_on(),
+        }
         locate
     }
 
@@ -158,6 +166,11 @@ impl Locate {
     /// Goes on as far as the answers at hand allow.
     fn advance(&mut self) {
         match &mut self.stage {
+            Stage::Searching(search) => {
+                if let Some(found) = search.take_result() {
+                    self.handle_stored(found);
+                }
+            }
             Stage::Gathering(gather) => {
                 if let Some(gathered) = gather.take_result() {
                     self.handle_gathered(gathered);
@@ -171,6 +184,20 @@ impl Locate {
                 }
             }
             Stage::Done => {}
+        }
+    }
+
+    /// What is asked for by name and is in a store is found, or lies elsewhere; the newest may still be a file.
+    fn handle_stored(&mut self, found: Found) {
+        self.unreadable = found.trouble;
+        let first = found.sessions.into_iter().find(|stored| self.by_name || self.is_it(&stored.recorded()));
+        match first {
+            Some(stored) if self.is_elsewhere(&stored.recorded()) => self.finish(Err(LocateError::NoFile)),
+            Some(stored) if self.by_name => self.finish(Ok(stored.located())),
+            stored => {
+                self.stored = stored.map(StoredSession::located);
+                self.go_on();
+            }
         }
     }
 
@@ -196,7 +223,8 @@ impl Locate {
                     modified: probed.facts.modified,
                 };
                 if is_it {
-                    return self.finish(Ok(located));
+                    let stored = self.stored.take().filter(|stored| stored.modified >= located.modified);
+                    return self.finish(Ok(stored.unwrap_or(located)));
                 }
                 if self.by_name && !is_elsewhere {
                     self.bookkeeping.get_or_insert(located);
@@ -232,6 +260,9 @@ impl Locate {
     fn give_up(&mut self) {
         // A file that is there and may not be opened is not waited for.
         let pending = self.pending.take().filter(|_| self.looked_at.is_empty());
+        if let Some(stored) = self.stored.take() {
+            return self.finish(Ok(stored));
+        }
         let result = match (self.bookkeeping.take(), self.unreadable.take(), pending) {
             (Some(best), ..) => Ok(best),
             (None, Some(text), _) => Err(LocateError::Unreadable(text)),
@@ -252,6 +283,7 @@ impl Locate {
 impl Machine for Locate {
     fn poll_op(&mut self) -> Option<(Tag, Op)> {
         match &mut self.stage {
+            Stage::Searching(search) => search.poll_op(),
             Stage::Gathering(gather) => gather.poll_op(),
             Stage::Looking(look) => look.1.poll_op(),
             Stage::Done => None,
@@ -260,6 +292,7 @@ impl Machine for Locate {
 
     fn handle_outcome(&mut self, now: Now, tag: Tag, outcome: Outcome<'_>) {
         match &mut self.stage {
+            Stage::Searching(search) => search.handle_outcome(now, tag, outcome),
             Stage::Gathering(gather) => gather.handle_outcome(now, tag, outcome),
             Stage::Looking(look) => look.1.handle_outcome(now, tag, outcome),
             Stage::Done => {}

@@ -27,8 +27,10 @@ use self::claude::{ClaudeReader, Selection};
 use self::codex::CodexReader;
 use self::codex::layout::CodexLayout;
 use self::drift::Drift;
-use self::layout::Layout;
+use self::layout::{Layout, is_session_id};
+use self::locate::Wanted;
 use self::opencode::layout::OpencodeLayout;
+use self::opencode::search::{Search, Sought};
 use self::pi::PiReader;
 use self::pi::layout::PiLayout;
 use self::spooled::SpoolReader;
@@ -231,6 +233,18 @@ impl AgentKind {
         matches!(self, Self::Opencode)
     }
 
+    /// What looks for its sessions where they are no files, if it has such stores.
+    pub(crate) fn stores(self, roots: &Roots, wanted: &Wanted) -> Option<Search> {
+        let sought = match (self, wanted) {
+            (Self::Opencode, Wanted::Session(session)) if is_session_id(session.as_str()) => {
+                Sought::Session(session.clone())
+            }
+            (Self::Opencode, Wanted::Newest) => Sought::Newest,
+            _ => return None,
+        };
+        Some(Search::new(roots, sought))
+    }
+
     /// What feeds the spool of a session; nothing for a kind whose own files are followed.
     #[must_use]
     pub fn feeder(self, stored: &Stored, config: &Config) -> Option<Box<dyn Feeder>> {
@@ -247,7 +261,8 @@ impl AgentKind {
         match self {
             Self::Claude => Box::new(claude::children::Children::new(parent, line_bytes)),
             Self::Codex => Box::new(codex::children::Threads::new(parent, line_bytes)),
-            Self::Pi | Self::Opencode => Box::new(NoChildren),
+            Self::Pi => Box::new(NoChildren),
+            Self::Opencode => Box::new(opencode::children::Children::new(parent, config)),
         }
     }
 }

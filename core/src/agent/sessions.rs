@@ -8,11 +8,12 @@ use core::cmp::Reverse;
 
 use super::gather::{Candidate, Filter, Gather, Gathered};
 use super::layout::Attempt;
-use super::locate::Located;
+use super::locate::{Located, Wanted};
+use super::opencode::search::{Found, Search, StoredSession};
 use super::{AgentKind, Recorded};
 use crate::config::Roots;
 use crate::ids::SessionId;
-use crate::io::{Facts, Op, Outcome};
+use crate::io::{Facts, FileIdentity, FileKind, Op, Outcome};
 use crate::machine::{Machine, Tag};
 use crate::pane::probe::{Ends, Probe};
 use crate::time::Now;
@@ -51,14 +52,18 @@ pub struct Newest {
 pub struct Sessions {
     max: usize,
     stage: Stage,
+    stores: VecDeque<(AgentKind, Search)>,
     attempts: VecDeque<(AgentKind, Attempt)>,
     files: VecDeque<File>,
+    /// What is no file of its own.
+    stored: Vec<SessionFile>,
     found: Newest,
     result: Option<Newest>,
 }
 
 #[derive(Debug)]
 enum Stage {
+    Searching(AgentKind, Box<Search>),
     Gathering(AgentKind, String, Box<Gather>),
     Looking(Box<(File, Probe)>),
     Done,
@@ -77,7 +82,10 @@ impl Sessions {
     pub fn new(roots: &Roots, kinds: &[AgentKind], max: usize) -> Self {
         let attempts =
             kinds.iter().flat_map(|kind| kind.layout().all(roots).into_iter().map(|attempt| (*kind, attempt)));
+        let stores = kinds.iter().filter_map(|kind| Some((*kind, kind.stores(roots, &Wanted::Newest)?))).collect();
         let mut sessions = Self {
+            stores,
+            stored: Vec::new(),
             max,
             stage: Stage::Done,
             attempts: attempts.collect(),
@@ -95,6 +103,10 @@ impl Sessions {
     }
 
     fn gather_on(&mut self) {
+        if let Some((kind, search)) = self.stores.pop_front() {
+            self.stage = Stage::Searching(kind, Box::new(search));
+            return;
+        }
         match self.attempts.pop_front() {
             Some((kind, Attempt { under, places })) => {
                 let max = self.max.saturating_mul(FILES_FOR_EACH);
@@ -119,9 +131,37 @@ impl Sessions {
             }
             None => {
                 self.stage = Stage::Done;
+                self.merge();
                 self.result = Some(core::mem::take(&mut self.found));
             }
         }
+    }
+
+    /// Files and what is none, newest first; what is in a store and in an older one counts once.
+    fn merge(&mut self) {
+        if self.stored.is_empty() {
+            return;
+        }
+        let stored = core::mem::take(&mut self.stored);
+        let is_stored = |file: &SessionFile| {
+            stored.iter().any(|stored| (stored.kind, &stored.session) == (file.kind, &file.session))
+        };
+        self.found.files.retain(|file| !is_stored(file));
+        self.found.files.extend(stored);
+        self.found.files.sort_by_key(|file| Reverse(file.facts.modified));
+        self.found.files.truncate(self.max);
+    }
+
+    fn handle_stored(&mut self, kind: AgentKind, found: Found) {
+        self.found.unreadable.extend(found.trouble);
+        let file = |stored: StoredSession| {
+            let identity = FileIdentity { device: 0, inode: 0 };
+            let facts = Facts { kind: FileKind::File, identity, size: 0, modified: stored.modified() };
+            let recorded = stored.recorded();
+            SessionFile { kind, session: stored.session, path: stored.path, under: stored.under, facts, recorded }
+        };
+        self.stored.extend(found.sessions.into_iter().map(file));
+        self.gather_on();
     }
 
     fn handle_gathered(&mut self, kind: AgentKind, under: String, gathered: Gathered) {
@@ -132,6 +172,14 @@ impl Sessions {
     }
 
     fn advance(&mut self) {
+        if let Stage::Searching(kind, search) = &mut self.stage {
+            let kind = *kind;
+            if let Some(found) = search.take_result() {
+                self.stage = Stage::Done;
+                self.handle_stored(kind, found);
+            }
+            return;
+        }
         let gathered = match &mut self.stage {
             Stage::Gathering(_, _, gather) => gather.take_result(),
             _ => None,
@@ -159,6 +207,7 @@ impl Sessions {
 impl Machine for Sessions {
     fn poll_op(&mut self) -> Option<(Tag, Op)> {
         match &mut self.stage {
+            Stage::Searching(_, search) => search.poll_op(),
             Stage::Gathering(_, _, gather) => gather.poll_op(),
             Stage::Looking(look) => look.1.poll_op(),
             Stage::Done => None,
@@ -167,6 +216,7 @@ impl Machine for Sessions {
 
     fn handle_outcome(&mut self, now: Now, tag: Tag, outcome: Outcome<'_>) {
         match &mut self.stage {
+            Stage::Searching(_, search) => search.handle_outcome(now, tag, outcome),
             Stage::Gathering(_, _, gather) => gather.handle_outcome(now, tag, outcome),
             Stage::Looking(look) => look.1.handle_outcome(now, tag, outcome),
             Stage::Done => {}

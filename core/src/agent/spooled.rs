@@ -11,6 +11,7 @@ use super::skim::{self, Skim};
 use super::{Caps, Counted, Line, Reader};
 use crate::entry::diff::{self, Diff};
 use crate::entry::{Body, Entry, Role, ToolCall, ToolResult, caps, unified};
+use crate::roster::{Answer, Told};
 use crate::source::json::{Broken, Scanner, Value};
 use crate::source::spool::record;
 
@@ -32,6 +33,16 @@ impl Reader for SpoolReader {
         Counted { entries, odd: false }
     }
 
+    fn tell(&self, line: &Line<'_>, told: &mut Told) {
+        skim::records(line, &mut |_, found: Result<&Record<'_>, &[u8]>| {
+            let Some(child) = found.ok().and_then(|record| record.child) else { return };
+            let (Some(agent), Some(call)) = (named(child.get("agent")), named(child.get("call"))) else { return };
+            let ended = child.get("ended").is_some_and(Value::is_true);
+            told.answered(&call, if ended { Answer::Finished } else { Answer::Launched }, Some(&agent));
+            told.ended(&agent, ended);
+        });
+    }
+
     fn read_from(&self, line: &Line<'_>, caps: &Caps, skip: u64, each: &mut dyn FnMut(Entry) -> ControlFlow<()>) {
         let (mut before, mut flow) = (0_u64, ControlFlow::Continue(()));
         walk(line, &mut |item| {
@@ -49,6 +60,7 @@ impl Reader for SpoolReader {
 #[derive(Debug, Default)]
 struct Record<'a> {
     entry: Option<Value<'a>>,
+    child: Option<Value<'a>>,
     bookkeeping: bool,
     raw: Value<'a>,
 }
@@ -61,6 +73,7 @@ impl<'a> Skim<'a> for Record<'a> {
             let value = Value(scanner.skip()?);
             match key {
                 b"entry" => self.entry = Some(value),
+                b"child" => (self.child, self.bookkeeping) = (Some(value), true),
                 b"settled" | b"spool" => self.bookkeeping = true,
                 _ => {}
             }

@@ -171,7 +171,7 @@ impl Listed {
             session: Some(file.session.clone()),
             cwd: file.recorded.cwd.clone(),
             path: Some(file.path.clone()),
-            size: Some(file.facts.size),
+            size: (!file.kind.is_stored()).then_some(file.facts.size),
             modified_ms: Some(file.facts.modified.as_unix_millis()),
             title: title_of(file),
             status: None,

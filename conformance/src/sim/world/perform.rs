@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use panewire_core::ids::{ExId, OpId};
-use panewire_core::io::{Frame, Op, Output};
+use panewire_core::io::{FailureKind, Frame, Op, Output};
 use panewire_core::limits::{HERDR_BUDGET, MAX_RANDOM_BYTES, MAX_READ_BYTES};
 
 use super::{Due, Face, World};
@@ -51,7 +51,7 @@ impl<F: Face> World<F> {
         }
         let watched = self.hints.perform(op, &self.disk);
         let performed = watched.or_else(|| self.disk.perform(op)).or_else(|| self.herdr.perform(op));
-        let performed = performed.or_else(|| self.random.perform(op));
+        let performed = performed.or_else(|| self.random.perform(op)).or_else(|| of_a_database(op));
         let Some(Performed { reply, after }) = performed else {
             return Err(format!("nobody can perform {op:?}"));
         };
@@ -133,6 +133,12 @@ impl<F: Face> World<F> {
             None => Err(format!("an output for {ex:?}, which never was")),
         }
     }
+}
+
+/// There is no database in the world.
+fn of_a_database(op: &Op) -> Option<Performed> {
+    let reply = Reply::failed(FailureKind::NotFound);
+    matches!(op, Op::Query { .. }).then(|| Performed { reply, after: Duration::ZERO })
 }
 
 fn check_bounds(op: &Op) -> Result<(), String> {

@@ -26,6 +26,8 @@ pub(super) enum Author {
     Human,
     /// Its blocks grow.
     Assistant,
+    /// A program that a human runs: it grows, and says nothing about the assistant.
+    Shell,
 }
 
 /// One block.

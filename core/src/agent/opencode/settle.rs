@@ -5,8 +5,9 @@
 
 use super::block::{Author, Block, Message, Phase, What};
 use super::render;
+use crate::agent::shown::named;
 use crate::limits::STORE_SENT;
-use crate::source::spool::{Place, Spool};
+use crate::source::spool::{Child, Place, Spool};
 use crate::time::UnixMillis;
 
 /// What lies behind a message.
@@ -39,7 +40,7 @@ pub(super) fn hand_over(message: &Message<'_>, behind: Behind, now: UnixMillis, 
     }
     match message.author {
         Author::Human => behind.any || message.place.time.saturating_add(millis(STORE_SENT)) <= now.0,
-        Author::Assistant => left && (all || behind.assistant),
+        Author::Assistant | Author::Shell => left && (all || behind.assistant),
     }
 }
 
@@ -49,9 +50,15 @@ fn block_over(message: &Message<'_>, block: &Block<'_>, behind: Behind, spool: &
         What::Said(text, _) | What::Thinking(text) if text.is_empty() => true,
         What::Tool(tool) => {
             push(message, block, "#call", spool, |message, block| render::entry(message, block));
+            let metadata = tool.state.get("metadata").or_else(|| tool.state.get("structured"));
+            let child =
+                metadata.and_then(|metadata| named(metadata.get("sessionId").or_else(|| metadata.get("sessionID"))));
             let answered = matches!(tool.phase, Phase::Answered | Phase::Failed);
             if answered {
                 push(message, block, "#result", spool, |message, block| render::answer(message, block, tool));
+            }
+            if let Some(agent) = child.filter(|_| tool.name == "task") {
+                spool.push_child(&message.place, &Child { agent: &agent, call: &tool.call_id, ended: answered });
             }
             answered || behind.assistant
         }
@@ -82,7 +89,7 @@ fn push<'a>(
 fn is_of_another_generation(message: &Message<'_>, spool: &Spool) -> bool {
     let is_numbered = |id: &str| id.starts_with(message.place.id.as_str());
     let Some(numbered) = message.blocks.first().map(|block| is_numbered(&block.id)) else { return false };
-    let of_part = |id: &&str| !id.ends_with("#error");
+    let of_part = |id: &&str| !id.ends_with("#error") && !id.ends_with(":begun") && !id.ends_with(":ended");
     spool.entries_of(&message.place).filter(of_part).any(|id| is_numbered(id) != numbered)
 }
 

@@ -7,7 +7,7 @@ use crate::agent::AgentKind;
 use crate::agent::locate::{Locate, LocateError, Located, Wanted, without_final_slash};
 use crate::agent::sessions::Sessions;
 use crate::config::{Config, Roots};
-use crate::io::{Facts, FailureKind, FileKind, Op, Outcome};
+use crate::io::{Facts, FailureKind, FileKind, FileTime, Op, Outcome};
 use crate::limits;
 use crate::machine::{Machine, Tag};
 use crate::pane::herdr::{HerdrAsk, HerdrError, PaneAgent, Question, Reply};
@@ -61,6 +61,8 @@ enum Purpose {
     Rotation { agent: Box<PaneAgent>, new_life: bool },
     /// The newest session of a standalone pane.
     Newest,
+    /// The current session, of which no file of its own tells when it changed.
+    Current,
     /// The transcript that the verdict is about can be read.
     Reading(fn(Resolved) -> Verdict, Box<Resolved>),
 }
@@ -123,6 +125,12 @@ impl Recheck {
             }
             (End::Located(Ok(located)), Purpose::Newest) => self.handle_newest(located),
             (End::Located(Err(_)), Purpose::Newest) if self.is_there => self.stay(),
+            (End::Located(located), Purpose::Current) => {
+                if let Ok(located) = located {
+                    self.current_is_there(located.modified);
+                }
+                self.look_further();
+            }
             (End::Read(true), Purpose::Reading(verdict, resolved)) => self.finish(verdict(*resolved)),
             _ => self.finish(Verdict::Unknown),
         }
@@ -174,7 +182,11 @@ impl Recheck {
     }
 
     fn look_at_current(&mut self) {
-        if self.current.located.exists {
+        let follows_newest = matches!(self.name, PaneName::Directory(..) | PaneName::Latest(_));
+        if follows_newest && self.current.kind.is_stored() {
+            let step = self.locate(None, &Wanted::Session(self.current.located.session.clone()));
+            self.step = Stage::Step(step, Purpose::Current);
+        } else if self.current.located.exists {
             self.step = Stage::Current { asked: false };
         } else {
             self.relocate();
@@ -183,15 +195,22 @@ impl Recheck {
 
     fn handle_current(&mut self, outcome: Outcome<'_>) {
         match outcome {
-            Outcome::Facts(Facts { kind: FileKind::File, modified, .. }) => {
-                self.is_there = true;
-                self.is_quiet = modified == self.current.located.modified;
-                self.current.located.modified = modified;
-            }
+            Outcome::Facts(Facts { kind: FileKind::File, modified, .. }) => self.current_is_there(modified),
             Outcome::Failed(failure) if failure.kind == FailureKind::NotFound => {}
             // It is there, and the follower of the file will say what is wrong with it.
             _ => self.is_there = true,
         }
+        self.look_further();
+    }
+
+    fn current_is_there(&mut self, modified: FileTime) {
+        self.is_there = true;
+        self.is_quiet = modified == self.current.located.modified;
+        self.current.located.modified = modified;
+    }
+
+    /// What the pane shows, now that it is known whether the current transcript is still there.
+    fn look_further(&mut self) {
         match &self.name {
             PaneName::Directory(_, cwd) => {
                 let step = self.locate(Some(cwd), &Wanted::Newest);
@@ -234,7 +253,9 @@ impl Recheck {
 
     /// The newest session is followed once the current one rests: two that work at the same time do not take turns.
     fn handle_newest(&mut self, located: Located) {
-        let is_newer = located.path != self.current.located.path && located.modified > self.current.located.modified;
+        let current = &self.current.located;
+        let is_another = (&located.path, &located.session) != (&current.path, &current.session);
+        let is_newer = is_another && located.modified > current.modified;
         if self.is_there && !(is_newer && self.is_quiet) {
             return self.stay();
         }

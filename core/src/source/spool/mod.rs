@@ -71,6 +71,17 @@ impl Stored {
     }
 }
 
+/// What a message tells of a child: which call started it, and whether it has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Child<'a> {
+    /// The child.
+    pub agent: &'a str,
+    /// The call that started it.
+    pub call: &'a str,
+    /// Whether it has ended.
+    pub ended: bool,
+}
+
 /// The directory of all spools.
 #[must_use]
 pub fn directory(state_dir: &str) -> String {
@@ -234,6 +245,17 @@ impl Spool {
             line = record::entry(message, &shortened(entry));
         }
         self.open.entry(message.clone()).or_default().insert(entry.id.clone());
+        self.write(&line);
+    }
+
+    /// Takes what a message tells of a child, unless it holds that.
+    pub fn push_child(&mut self, message: &Place, child: &Child<'_>) {
+        let id = format!("{}:{}", child.agent, if child.ended { "ended" } else { "begun" });
+        if self.phase != Phase::Open || self.holds(message, &id) {
+            return;
+        }
+        let line = record::child(message, &id, child);
+        self.open.entry(message.clone()).or_default().insert(id);
         self.write(&line);
     }
 

@@ -4,6 +4,7 @@
 //! ```text
 //! {"spool":1,"kind":"opencode","session":"ses_1","begun":1784545397321}                  the first line
 //! {"of":[1784545397818,"msg_1"],"entry":{"id":"prt_1","role":"user","kind":"message","text":"…"}}
+//! {"of":[1784545397818,"msg_1"],"child":{"id":"ses_2:ended","agent":"ses_2","call":"call_1","ended":true}}
 //! {"settled":[1784545397818,"msg_1"]}                                everything up to this message is in the spool
 //! ```
 
@@ -12,7 +13,7 @@ use alloc::vec::Vec;
 
 use serde::Serialize;
 
-use super::Place;
+use super::{Child, Place};
 use crate::entry::{Body, Entry, Role, Text};
 use crate::ids::SessionId;
 use crate::source::json::Value;
@@ -43,7 +44,8 @@ impl Told {
         if let Some(place) = record.get("settled").and_then(place) {
             return Self::Settled(place);
         }
-        let entry = record.get("entry").and_then(|entry| entry.get("id")).and_then(Value::text);
+        let entry =
+            record.get("entry").or_else(|| record.get("child")).and_then(|entry| entry.get("id")).and_then(Value::text);
         if let (Some(of), Some(id)) = (record.get("of").and_then(place), entry) {
             return Self::Entry { of, id };
         }
@@ -79,6 +81,24 @@ pub(super) fn settled(place: &Place) -> Vec<u8> {
         settled: (i64, &'a str),
     }
     line(&Wire { settled: (place.time, &place.id) })
+}
+
+/// The line that tells of a child: the call that started it, and whether it has ended.
+pub(super) fn child(of: &Place, id: &str, child: &Child<'_>) -> Vec<u8> {
+    #[derive(Serialize)]
+    struct Wire<'a> {
+        of: (i64, &'a str),
+        child: ChildWire<'a>,
+    }
+    #[derive(Serialize)]
+    struct ChildWire<'a> {
+        id: &'a str,
+        agent: &'a str,
+        call: &'a str,
+        ended: bool,
+    }
+    let Child { agent, call, ended } = *child;
+    line(&Wire { of: (of.time, &of.id), child: ChildWire { id, agent, call, ended } })
 }
 
 /// The line of an entry.

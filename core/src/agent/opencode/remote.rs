@@ -1,0 +1,209 @@
+//! Feeds a spool from the service.
+//!
+//! A look asks for the newest page; when that reaches back to what has settled it is enough, so that it costs the same
+//! however long the session is. Otherwise everything is read from the beginning, page by page.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::block::{Author, Message};
+use super::service::{Ask, Reply, list, next_cursor};
+use super::settle::{self, Behind};
+use super::v2;
+use crate::agent::drift::Drift;
+use crate::ids::SessionId;
+use crate::io::{Op, Outcome};
+use crate::limits::{SERVICE_NEWEST, SERVICE_PAGE};
+use crate::machine::{Machine, Tag};
+use crate::source::json::Value;
+use crate::source::spool::{Feeder, Place, Spool};
+use crate::time::Now;
+
+/// The service as a feeder.
+#[derive(Debug)]
+pub(super) struct Remote {
+    state_dir: String,
+    session: SessionId,
+    stage: Stage,
+    limit: usize,
+    /// Messages that came and have not settled, as they came, in order.
+    held: Vec<(Place, Vec<u8>)>,
+    /// The cursor of the page that follows.
+    next: Option<String>,
+    found: bool,
+    trouble: Option<String>,
+    drift: Drift,
+}
+
+#[derive(Debug)]
+enum Stage {
+    Idle,
+    /// The newest page; from the first, if nothing has settled yet.
+    Newest(Ask),
+    /// A page on the way from the beginning.
+    All(Ask),
+    /// What is held is handed over when the spool has room; `last`: nothing follows.
+    Loaded {
+        last: bool,
+    },
+}
+
+impl Remote {
+    pub(super) fn new(state_dir: &str, session: &SessionId) -> Self {
+        Self {
+            state_dir: state_dir.into(),
+            session: session.clone(),
+            stage: Stage::Idle,
+            limit: SERVICE_PAGE,
+            held: Vec::new(),
+            next: None,
+            found: false,
+            trouble: None,
+            drift: Drift::default(),
+        }
+    }
+
+    /// Whether the last look found the session with the service.
+    pub(super) const fn found(&self) -> bool {
+        self.found
+    }
+
+    fn page(&self, query: &str) -> Ask {
+        Ask::new(&self.state_dir, format!("/api/session/{}/message?{query}", self.session))
+    }
+
+    /// Cursor and order exclude each other.
+    fn next_page(&mut self) -> Ask {
+        let limit = self.limit;
+        match self.next.take() {
+            Some(cursor) => self.page(&format!("limit={limit}&cursor={cursor}")),
+            None => self.page(&format!("limit={limit}&order=asc")),
+        }
+    }
+
+    fn handle_reply(&mut self, reply: Reply, newest: bool, spool: &Spool) {
+        let body = match reply {
+            Reply::Json(body) => body,
+            Reply::TooLarge if self.limit > 1 => {
+                self.limit /= 4;
+                self.limit = self.limit.max(1);
+                self.begin_anew();
+                return;
+            }
+            Reply::TooLarge => return self.give_up(Some("a message of opencode's service is too long".into()), true),
+            Reply::Unknown | Reply::Absent => return self.give_up(None, false),
+            Reply::Failed(why) => return self.give_up(Some(why), false),
+        };
+        self.found = true;
+        let next = next_cursor(&body);
+        let mut came: Vec<(Place, Vec<u8>)> =
+            list(&body).into_iter().filter_map(|raw| Some((v2::place(raw)?, raw.raw().to_vec()))).collect();
+        came.sort_by(|one, other| one.0.cmp(&other.0));
+        if newest {
+            let reaches = next.is_none() || came.first().is_some_and(|(place, _)| spool.is_settled(place));
+            if !reaches {
+                return self.begin_anew();
+            }
+        } else {
+            self.next = next;
+        }
+        came.retain(|(place, _)| !spool.is_settled(place));
+        self.held.extend(came);
+        self.stage = Stage::Loaded { last: self.next.is_none() };
+    }
+
+    fn begin_anew(&mut self) {
+        self.held.clear();
+        self.next = None;
+        self.stage = Stage::All(self.next_page());
+    }
+
+    fn give_up(&mut self, trouble: Option<String>, found: bool) {
+        self.found = found;
+        self.trouble = trouble;
+        self.held.clear();
+        self.next = None;
+        self.stage = Stage::Idle;
+    }
+
+    fn hand_over(&mut self, now: Now, last: bool, spool: &mut Spool) {
+        let held = core::mem::take(&mut self.held);
+        let mut messages: Vec<(Message<'_>, Option<i64>)> = Vec::new();
+        for (place, bytes) in &held {
+            let raw = Value(bytes);
+            let kind = raw.get("type").and_then(Value::literal).unwrap_or_default();
+            v2::note(kind, raw, "service", &mut self.drift);
+            messages.push((v2::message(place.clone(), kind, raw), None));
+        }
+        let behind = Behind { any: !last, assistant: false, quiet: false };
+        // Nothing tells when a message was written to last: only a message behind it ends one that never ended.
+        for (message, changed) in &mut messages {
+            *changed = (message.author != Author::Human).then_some(now.wall.0);
+        }
+        let settled = settle::window(&messages, behind, now.wall, spool);
+        drop(messages);
+        if last {
+            self.stage = Stage::Idle;
+            return;
+        }
+        self.held = held;
+        self.held.retain(|(place, _)| settled.as_ref().is_none_or(|settled| place > settled));
+        self.stage = Stage::All(self.next_page());
+    }
+}
+
+impl Feeder for Remote {
+    fn look(&mut self, _now: Now, spool: &Spool) {
+        self.held.clear();
+        self.next = None;
+        self.stage = if spool.settled().is_some() {
+            Stage::Newest(self.page(&format!("limit={}&order=desc", SERVICE_NEWEST.min(self.limit))))
+        } else {
+            Stage::All(self.next_page())
+        };
+    }
+
+    fn go_on(&mut self, now: Now, spool: &mut Spool) {
+        let (reply, newest) = match &mut self.stage {
+            Stage::Newest(ask) => (ask.take_result(), true),
+            Stage::All(ask) => (ask.take_result(), false),
+            Stage::Idle | Stage::Loaded { .. } => (None, false),
+        };
+        if let Some(reply) = reply {
+            self.handle_reply(reply, newest, spool);
+        }
+        if let Stage::Loaded { last } = self.stage
+            && spool.has_room()
+        {
+            self.hand_over(now, last, spool);
+        }
+    }
+
+    fn is_looking(&self) -> bool {
+        !matches!(self.stage, Stage::Idle)
+    }
+
+    fn take_trouble(&mut self) -> Option<String> {
+        self.trouble.take()
+    }
+
+    fn take_drift(&mut self) -> Drift {
+        core::mem::take(&mut self.drift)
+    }
+}
+
+impl Machine for Remote {
+    fn poll_op(&mut self) -> Option<(Tag, Op)> {
+        match &mut self.stage {
+            Stage::Newest(ask) | Stage::All(ask) => ask.poll_op(),
+            Stage::Idle | Stage::Loaded { .. } => None,
+        }
+    }
+
+    fn handle_outcome(&mut self, now: Now, tag: Tag, outcome: Outcome<'_>) {
+        if let Stage::Newest(ask) | Stage::All(ask) = &mut self.stage {
+            ask.handle_outcome(now, tag, outcome);
+        }
+    }
+}

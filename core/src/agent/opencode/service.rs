@@ -1,0 +1,200 @@
+//! opencode's service: where it listens, whether it still runs, and what it says.
+//!
+//! ```text
+//!  service.json ──▶ is its process there? ──▶ GET … with its password ──▶ a JSON answer
+//!        │ no file             │ no
+//!        └─────────────────────┴──▶ there is no service
+//! ```
+//!
+//! It is never started from here, and its password goes nowhere but to a process that its own file names.
+
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use bytes::Bytes;
+
+use crate::agent::shown::named;
+use crate::io::{FailureKind, Op, Outcome};
+use crate::limits::{SERVICE_FILE_BYTES, STORE_ANSWER_BYTES, STORE_FETCH};
+use crate::machine::{Asks, Machine, Tag};
+use crate::source::json::Value;
+use crate::source::whole_files::{Whole, WholeFiles};
+use crate::time::Now;
+
+/// One question to the service.
+#[derive(Debug)]
+pub(super) struct Ask {
+    path: String,
+    stage: Stage,
+    file: WholeFiles<()>,
+    asks: Asks,
+    asked: Option<Tag>,
+    result: Option<Reply>,
+}
+
+/// What became of a question.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Reply {
+    /// The body of an answer with status 200.
+    Json(Vec<u8>),
+    /// The service knows nothing of it.
+    Unknown,
+    /// There is no service.
+    Absent,
+    /// The answer is longer than may be.
+    TooLarge,
+    /// It is there, and this went wrong.
+    Failed(String),
+}
+
+#[derive(Debug)]
+enum Stage {
+    File,
+    /// Whether its process is there, and if not, whether that can be told here at all.
+    Process(Address),
+    Processes(Address),
+    Fetch,
+    Done,
+}
+
+#[derive(Debug)]
+struct Address {
+    url: String,
+    password: String,
+}
+
+impl Ask {
+    /// Asks for a path with its query, such as `/api/session?limit=1`.
+    pub(super) fn new(state_dir: &str, path: String) -> Self {
+        let mut file = WholeFiles::new(state_dir.into(), SERVICE_FILE_BYTES, 1);
+        file.read((), format!("{state_dir}/service.json"));
+        Self { path, stage: Stage::File, file, asks: Asks::default(), asked: None, result: None }
+    }
+
+    /// The result, once.
+    pub(super) fn take_result(&mut self) -> Option<Reply> {
+        self.result.take()
+    }
+
+    fn finish(&mut self, reply: Reply) {
+        self.stage = Stage::Done;
+        self.result = Some(reply);
+    }
+
+    fn ask(&mut self, stage: Stage, op: Op) {
+        self.stage = stage;
+        self.asked = Some(self.asks.ask(op));
+    }
+
+    fn handle_file(&mut self, whole: Whole) {
+        let Whole::Bytes(_, bytes) = whole else { return self.finish(Reply::Absent) };
+        let said = Value(bytes.trim_ascii());
+        let (url, password) = (named(said.get("url")), named(said.get("password")));
+        let pid = said.get("pid").and_then(Value::number);
+        let (Some(url), Some(password), Some(pid)) = (url, password, pid) else { return self.finish(Reply::Absent) };
+        let address = Address { url: url.trim_end_matches('/').to_string(), password };
+        self.ask(Stage::Process(address), Op::Stat { path: format!("/proc/{pid}") });
+    }
+
+    fn fetch(&mut self, address: &Address) {
+        let credentials = BASE64_STANDARD.encode(format!("opencode:{}", address.password));
+        let op = Op::Fetch {
+            method: "GET",
+            url: format!("{}{}", address.url, self.path),
+            headers: [("authorization", format!("Basic {credentials}")), ("accept", "application/json".into())].into(),
+            body: Bytes::new(),
+            within: STORE_FETCH,
+            answer_cap: STORE_ANSWER_BYTES,
+        };
+        self.ask(Stage::Fetch, op);
+    }
+
+    fn handle_answer(&mut self, outcome: Outcome<'_>) {
+        let reply = match outcome {
+            Outcome::Fetched { status: 200, body } => Reply::Json(body.to_vec()),
+            Outcome::Fetched { status: 404, .. } => Reply::Unknown,
+            Outcome::Fetched { status, .. } => {
+                Reply::Failed(format!("opencode's service answers {status} to {}", self.path))
+            }
+            Outcome::Failed(failure) => match failure.kind {
+                FailureKind::TooLarge => Reply::TooLarge,
+                FailureKind::Unreachable | FailureKind::NotFound => Reply::Absent,
+                _ => Reply::Failed(format!("cannot ask opencode's service: {}", failure.text)),
+            },
+            _ => Reply::Absent,
+        };
+        self.finish(reply);
+    }
+}
+
+impl Machine for Ask {
+    fn poll_op(&mut self) -> Option<(Tag, Op)> {
+        let of = |side: u32, (tag, op): (Tag, Op)| (Tag(tag.0.wrapping_mul(2).wrapping_add(side)), op);
+        self.asks.take().map(|asked| of(0, asked)).or_else(|| self.file.poll_op().map(|asked| of(1, asked)))
+    }
+
+    fn handle_outcome(&mut self, now: Now, tag: Tag, outcome: Outcome<'_>) {
+        let inner = Tag(tag.0 / 2);
+        if tag.0 % 2 == 1 {
+            self.file.handle_outcome(now, inner, outcome);
+            if let Some(((), whole)) = self.file.take() {
+                self.handle_file(whole);
+            }
+            return;
+        }
+        if self.asked != Some(inner) {
+            return;
+        }
+        self.asked = None;
+        match core::mem::replace(&mut self.stage, Stage::Done) {
+            Stage::Process(address) => match outcome {
+                Outcome::Facts(_) => self.fetch(&address),
+                _ => self.ask(Stage::Processes(address), Op::Stat { path: "/proc/self".into() }),
+            },
+            // Where processes are no files, a connection must be enough.
+            Stage::Processes(address) => match outcome {
+                Outcome::Facts(_) => self.finish(Reply::Absent),
+                _ => self.fetch(&address),
+            },
+            Stage::Fetch => self.handle_answer(outcome),
+            Stage::File | Stage::Done => {}
+        }
+    }
+}
+
+/// The list in an answer: `data` in newer builds, `items` in those of early 2026.
+pub(super) fn list(answer: &[u8]) -> Vec<Value<'_>> {
+    let answer = Value(answer.trim_ascii());
+    let list = answer.get("data").or_else(|| answer.get("items")).unwrap_or(answer);
+    list.elements().collect()
+}
+
+/// The one thing in an answer.
+pub(super) fn one(answer: &[u8]) -> Value<'_> {
+    let answer = Value(answer.trim_ascii());
+    answer.get("data").filter(|data| data.is_object()).unwrap_or(answer)
+}
+
+/// The cursor of the page behind this one, as it stands in a query.
+pub(super) fn next_cursor(answer: &[u8]) -> Option<String> {
+    let cursor = Value(answer.trim_ascii()).get("cursor")?;
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
+    let mut encoded = String::new();
+    for byte in named(cursor.get("next"))?.bytes() {
+        if plain(byte) {
+            encoded.push(char::from(byte));
+        } else {
+            encoded.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    Some(encoded)
+}
+
+/// The directory of a session, as the versions name it.
+pub(super) fn directory_of(session: Value<'_>) -> Option<String> {
+    let location = session.get("location").and_then(|location| named(location.get("directory")));
+    location.or_else(|| named(session.get("directory")))
+}
