@@ -103,7 +103,13 @@ fn what_is_not_there_is_said_in_one_line() {
     let said = "panewire: cannot read /nowhere/at/all: No such file or directory (os error 2)\n";
     assert_eq!((code, &*out, &*err), (Some(1), "", said));
     let empty = tempfile::tempdir().unwrap();
-    let roots = [".claude/projects", ".codex/sessions", ".codex/archived_sessions", ".pi/agent/sessions"];
+    let roots = [
+        ".claude/projects",
+        ".codex/sessions",
+        ".codex/archived_sessions",
+        ".pi/agent/sessions",
+        ".local/share/opencode/storage",
+    ];
     let roots = roots.map(|root| empty.path().join(root).display().to_string());
     let said = format!(
         "panewire: there are no sessions: none of {} exists; name a DIR or a FILE, or another home by --home DIR\n",
