@@ -139,7 +139,7 @@ pub fn to_command(desk: &Desk, arguments: &[&str], socket: &str) -> Option<Spoke
             ("cli:agent:read", "agent.read")
         }
         ["agent", "get", ..] => return Some(refused(2, "usage: herdr agent get <target>\n")),
-        ["pane", "send-text" | "send-keys", ..] => ("cli:request", "pane.send_text"),
+        ["pane", "send-text" | "send-keys", ..] | ["agent", "send-keys", ..] => ("cli:request", "pane.send_text"),
         ["agent", "list"] => ("cli:agent:list", "agent.list"),
         ["api", "snapshot"] => ("cli:api:snapshot", "session.snapshot"),
         [other, ..] => {

@@ -78,6 +78,15 @@ impl Desk {
         self.typed.push(typed);
     }
 
+    /// What was typed into a pane since this was asked for last, each write by itself.
+    pub fn take_typed(&mut self, pane_id: &str) -> Vec<String> {
+        let (of_pane, others) =
+            core::mem::take(&mut self.typed).into_iter().partition(|typed| typed.pane_id == pane_id);
+        self.typed = others;
+        let of_pane: Vec<Typed> = of_pane;
+        of_pane.into_iter().map(|typed| typed.bytes).collect()
+    }
+
     /// herdr thinks something else of a pane. Its counter goes on.
     pub fn set_status(&mut self, pane_id: &str, status: &str) {
         let last = self.panes.iter().map(|pane| pane.state_change_seq).max().unwrap_or_default();
@@ -102,10 +111,10 @@ impl Order {
         let params = question.get("params")?;
         let text = |key: &str| params.get(key).and_then(Value::as_str).map(String::from);
         let keys = || serde_json::from_value(params.get("keys")?.clone()).ok();
-        let pane_id = text("pane_id")?;
+        let pane_id = text("pane_id").or_else(|| text("target"))?;
         match question.get("method")?.as_str()? {
             "pane.send_text" => Some(Self { pane_id, text: text("text")?, ..Self::default() }),
-            "pane.send_keys" => Some(Self { pane_id, keys: keys()?, ..Self::default() }),
+            "pane.send_keys" | "agent.send_keys" => Some(Self { pane_id, keys: keys()?, ..Self::default() }),
             "pane.send_input" => {
                 Some(Self { pane_id, text: text("text").unwrap_or_default(), keys: keys().unwrap_or_default() })
             }
@@ -118,7 +127,7 @@ impl Order {
             ["pane", "send-text", pane, text] => {
                 Some(Self { pane_id: (*pane).into(), text: (*text).into(), ..Self::default() })
             }
-            ["pane", "send-keys", pane, keys @ ..] if !keys.is_empty() => {
+            ["pane" | "agent", "send-keys", pane, keys @ ..] if !keys.is_empty() => {
                 let keys = keys.iter().map(|&key| key.into()).collect();
                 Some(Self { pane_id: (*pane).into(), keys, ..Self::default() })
             }

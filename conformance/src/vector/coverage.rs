@@ -10,9 +10,9 @@ use crate::vector::sentence::Sentences;
 const HEAD: &str = "\
 # What the vectors prove
 
-The mobile transcript contract, sentence by sentence, with the `seed` vectors that prove each or the reason why there is
-none. A sentence ends at its full stop; a row of a table is one, and so is an example. Names are ours: the numbers count the
-contract's own order, headings left out.
+The mobile transcript contract, sentence by sentence, and behind it the contract of the card (`GET /agent-state`), with the
+`seed` vectors that prove each or the reason why there is none. A sentence ends at its full stop; a row of a table is one, and
+so is an example. Names are ours: the numbers count the contracts' own order, headings left out.
 
 This page is made by `panewire-conformance coverage`; a test fails when it is not what the vectors say. How to write and play
 vectors: [Conformance](conformance.md).

@@ -6,7 +6,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
-use crate::herdr::Pane;
+use crate::herdr::{self, Pane, Reaction};
 use crate::vector::content::Content;
 use crate::vector::step::{Need, Step};
 
@@ -121,15 +121,61 @@ pub struct PaneOf {
     /// `idle`, `working`, `blocked`, `done` or `unknown`.
     #[serde(default = "idle")]
     pub status: String,
+    /// herdr's counter at its last change of status.
+    pub seq: Option<u64>,
+    /// The title that its agent set.
+    pub title: Option<String>,
+    /// The rows that its terminal shows.
+    #[serde(default)]
+    pub screen: Vec<String>,
+    /// What its agent does when it reads something, each once.
+    #[serde(default)]
+    pub reacts: Vec<Reacts>,
+}
+
+/// What an agent does when it reads something.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reacts {
+    /// What it reads, in one write.
+    pub to: String,
+    /// The rows that it shows then.
+    pub screen: Option<Vec<String>>,
+    /// What herdr thinks of it then.
+    pub status: Option<String>,
 }
 
 impl PaneOf {
+    /// Puts it on the desk of herdr, in place of one of this name, on a machine where the agents have this home directory.
+    pub fn put(&self, desk: &mut herdr::Desk, home: &str) {
+        let pane = self.pane(home);
+        match desk.panes.iter_mut().find(|other| other.pane_id == self.pane) {
+            Some(other) => *other = pane,
+            None => desk.panes.push(pane),
+        }
+        desk.screens.insert(self.pane.clone(), text_of(&self.screen));
+        desk.reactions.retain(|reaction| reaction.pane_id != self.pane);
+        desk.reactions.extend(self.reacts.iter().map(|reacts| Reaction {
+            pane_id: self.pane.clone(),
+            to: reacts.to.clone(),
+            screen: reacts.screen.as_ref().map(|rows| text_of(rows)),
+            status: reacts.status.clone(),
+        }));
+    }
+
     /// As herdr reports it, on a machine where the agents have this home directory.
     #[must_use]
     pub fn pane(&self, home: &str) -> Pane {
         let mut pane = Pane::claude(&self.pane, &self.cwd);
         pane.agent = (self.agent != "none").then(|| self.agent.clone());
         pane.agent_status.clone_from(&self.status);
+        if let Some(seq) = self.seq {
+            pane.state_change_seq = seq;
+        }
+        if let Some(title) = &self.title {
+            pane.terminal_title = Some(title.clone());
+            pane.terminal_title_stripped = Some(title.clone());
+        }
         if let Some(directory) = &self.foreground_cwd {
             pane.foreground_cwd = Some(directory.clone());
         }
@@ -143,6 +189,10 @@ impl PaneOf {
         }
         pane
     }
+}
+
+fn text_of(rows: &[String]) -> String {
+    rows.iter().map(|row| format!("{row}\n")).collect()
 }
 
 impl Vector {

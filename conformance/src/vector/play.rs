@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::vector::document::Vector;
 use crate::vector::pattern::{Bindings, Pattern};
 use crate::vector::stage::{Answered, Asked, Change, Heard, Stage, Trouble, Welcome};
-use crate::vector::step::{Answer, Auth, Closed, Coming, Connect, Expect, Never, Request, Step};
+use crate::vector::step::{Answer, Auth, Closed, Coming, Connect, Expect, Never, Request, Step, TypedInto};
 
 /// Types of frames that every expectation looks at. Others are looked at by steps that name them, and else skipped.
 const STREAM: [&str; 5] = ["hello", "entry", "backlog_complete", "page_complete", "session_changed"];
@@ -141,6 +141,7 @@ impl Player<'_> {
             Step::Mute(of) => Ok(self.stage.mute(&of.client).map(|()| None)?),
             Step::Restart(_) => Ok(self.stage.restart().map(|()| None)?),
             Step::Request(request) => self.request(request),
+            Step::Typed(typed) => self.typed(typed),
             Step::Expect(expect) => self.expect(expect),
             Step::Never(never) => self.never(never),
             Step::Closed(closed) => self.closed(closed),
@@ -180,12 +181,28 @@ impl Player<'_> {
         for (name, value) in &request.query {
             query.push((name.as_str(), self.filled(value)?));
         }
-        let asked = self.asked(&request.method, &request.path, &query, request.auth, &request.headers)?;
+        let mut asked = self.asked(&request.method, &request.path, &query, request.auth, &request.headers)?;
+        if let Some(body) = &request.body {
+            asked.body = Some(self.filled(&body.to_string())?);
+        }
         let within = self.patience(request.within_ms);
         Ok(match self.stage.request(&asked, within)? {
             None => Some(wrong(&shown(&request.answer), format!("no answer within {} ms", within.as_millis()))),
             Some(came) => self.judge(&request.answer, &came),
         })
+    }
+
+    fn typed(&mut self, typed: &TypedInto) -> Result<Option<Wrong>, Stop> {
+        let writes = self.stage.typed(&typed.pane)?;
+        let (text, list): (Value, Value) = (writes.concat().into(), writes.clone().into());
+        for (pattern, value) in [(&typed.text, text), (&typed.writes, list)] {
+            if let Some(pattern) = pattern
+                && pattern.fits(&value, &mut self.bindings).is_err()
+            {
+                return Ok(Some(wrong(&format!("typed into {}: {pattern}", typed.pane), format!("{writes:?}"))));
+            }
+        }
+        Ok(None)
     }
 
     fn judge(&mut self, answer: &Answer, came: &Answered) -> Option<Wrong> {
@@ -429,7 +446,7 @@ impl Player<'_> {
             all.insert(name.clone(), self.filled(value)?);
         }
         all.extend(in_header.map(|token| ("Authorization".to_owned(), format!("Bearer {token}"))));
-        Ok(Asked { method: method.into(), target, headers: all })
+        Ok(Asked { method: method.into(), target, headers: all, body: None })
     }
 
     /// A text with what was captured in the place of `${name}`.

@@ -7,7 +7,6 @@ use panewire_core::Bridge;
 use panewire_core::ids::ExId;
 use panewire_core::io;
 
-use crate::herdr::Pane;
 use crate::sim::disk::{Effect, OpKind};
 use crate::sim::world::World;
 use crate::sim::{Ask, TOKEN, client, config};
@@ -82,7 +81,7 @@ impl Stage for Simulated {
             let age = i64::from(file.age_s) * 1_000_000_000;
             world.disk.set_modified(&path, io::FileTime(now.saturating_sub(age)));
         }
-        vector.herdr.panes.iter().for_each(|pane| world.herdr.open(pane.pane(HOME)));
+        vector.herdr.panes.iter().for_each(|pane| pane.put(&mut world.herdr.desk, HOME));
         self.world = Some(world);
         self.clients.clear();
         Ok(())
@@ -109,13 +108,17 @@ impl Stage for Simulated {
     fn herdr(&mut self, change: &Herdr) -> Result<(), Trouble> {
         let herdr = &mut self.world()?.herdr;
         match change {
-            Herdr::Pane(pane) => replace(&mut herdr.desk.panes, pane.pane(HOME)),
+            Herdr::Pane(pane) => pane.put(&mut herdr.desk, HOME),
             Herdr::Close(pane) => herdr.close(pane),
             Herdr::Answers(_) | Herdr::Fails(_) | Herdr::Hangs(_) => {
                 herdr.set_mode(change.mode().unwrap_or_default());
             }
         }
         Ok(())
+    }
+
+    fn typed(&mut self, pane: &str) -> Result<Vec<String>, Trouble> {
+        Ok(self.world()?.herdr.desk.take_typed(pane))
     }
 
     fn now(&self) -> Duration {
@@ -140,7 +143,11 @@ impl Stage for Simulated {
     }
 
     fn request(&mut self, asked: &Asked, within: Duration) -> Result<Option<Answered>, Trouble> {
-        let ask = with_headers(Ask::get(&asked.target).by(&asked.method), asked);
+        let ask = match &asked.body {
+            Some(body) => Ask::post(&asked.target, body),
+            None => Ask::get(&asked.target),
+        };
+        let ask = with_headers(ask.by(&asked.method), asked);
         let ex = self.world()?.ask(&ask);
         self.until(within, |world| world.client(ex).answer().map(answered))
     }
@@ -234,13 +241,6 @@ impl Stage for Simulated {
 }
 
 /// Opens a pane, or puts it in the place of the one of its name.
-pub(super) fn replace(panes: &mut Vec<Pane>, pane: Pane) {
-    match panes.iter_mut().find(|other| other.pane_id == pane.pane_id) {
-        Some(other) => *other = pane,
-        None => panes.push(pane),
-    }
-}
-
 fn real(file: &str) -> String {
     file.strip_prefix("~/").map_or_else(|| file.to_owned(), |below| format!("{HOME}{below}"))
 }

@@ -30,6 +30,12 @@ pub trait Stage {
     /// If that cannot be done.
     fn herdr(&mut self, change: &Herdr) -> Result<(), Trouble>;
 
+    /// What was typed into a pane since this was asked for last, each write by itself.
+    ///
+    /// # Errors
+    /// If herdr is not the kit's.
+    fn typed(&mut self, pane: &str) -> Result<Vec<String>, Trouble>;
+
     /// Time since the vector was set.
     fn now(&self) -> Duration;
 
@@ -143,6 +149,8 @@ pub struct Asked {
     pub target: String,
     /// Its headers, but for those that every request has.
     pub headers: BTreeMap<String, String>,
+    /// Its body, if it has one.
+    pub body: Option<String>,
 }
 
 /// An HTTP answer.

@@ -50,6 +50,8 @@ pub enum Step {
     Restart(Nothing),
     /// A plain HTTP request and its answer.
     Request(Request),
+    /// What was typed into a pane since this was asked for last.
+    Typed(TypedInto),
     /// The next frames that a client gets.
     Expect(Expect),
     /// Frames that a client does not get before something else, or for a while.
@@ -115,7 +117,7 @@ pub struct Named {
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Herdr {
     /// A pane is opened, or the one of this name is another one now.
-    Pane(PaneOf),
+    Pane(Box<PaneOf>),
     /// The pane of this name is closed.
     Close(String),
     /// It answers again.
@@ -207,11 +209,28 @@ pub struct Request {
     /// Further headers; `${host}` is where the server listens.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
+    /// Its body, as JSON; `$[name]` is what was captured under this name.
+    pub body: Option<Value>,
     /// The answer.
     pub answer: Answer,
     /// How long it may take.
     #[serde(default = "patience")]
     pub within_ms: u64,
+    /// Sentences of the contract that this step proves.
+    #[serde(default)]
+    pub proves: Vec<String>,
+}
+
+/// What was typed into a pane.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TypedInto {
+    /// Which pane.
+    pub pane: String,
+    /// All of it, as its agent reads it.
+    pub text: Option<Pattern>,
+    /// The writes that it came in.
+    pub writes: Option<Pattern>,
     /// Sentences of the contract that this step proves.
     #[serde(default)]
     pub proves: Vec<String>,
@@ -456,6 +475,7 @@ impl Step {
         match self {
             Self::Connect(step) => &step.proves,
             Self::Request(step) => &step.proves,
+            Self::Typed(step) => &step.proves,
             Self::Expect(step) => &step.proves,
             Self::Never(step) => &step.proves,
             Self::Closed(step) => &step.proves,

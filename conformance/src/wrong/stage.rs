@@ -77,6 +77,10 @@ impl<S: Stage> Stage for Wrong<'_, S> {
         self.inner.herdr(change)
     }
 
+    fn typed(&mut self, pane: &str) -> Result<Vec<String>, Trouble> {
+        self.inner.typed(pane)
+    }
+
     fn now(&self) -> Duration {
         self.inner.now()
     }

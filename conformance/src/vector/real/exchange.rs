@@ -52,17 +52,19 @@ pub(super) fn ask(
     }
 }
 
-/// The request's head. What the vector says of a field replaces what is said otherwise.
+/// The whole request. What the vector says of a field replaces what is said otherwise.
 fn head(address: &Address, asked: &Asked, own: &[(&str, &str)]) -> String {
     let mut fields: Vec<(&str, &str)> = vec![("Host", &address.host)];
     fields.extend(own);
-    if !matches!(asked.method.as_str(), "GET" | "HEAD") {
-        fields.push(("Content-Length", "0"));
+    let length = asked.body.as_ref().map_or(0, String::len).to_string();
+    if asked.body.is_some() || !matches!(asked.method.as_str(), "GET" | "HEAD") {
+        fields.push(("Content-Length", &length));
     }
     fields.retain(|(name, _)| !asked.headers.keys().any(|other| other.eq_ignore_ascii_case(name)));
     fields.extend(asked.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())));
     let fields: Vec<String> = fields.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-    format!("{} {}{} HTTP/1.1\r\n{}\r\n", asked.method, address.base, asked.target, fields.concat())
+    let body = asked.body.as_deref().unwrap_or_default();
+    format!("{} {}{} HTTP/1.1\r\n{}\r\n{body}", asked.method, address.base, asked.target, fields.concat())
 }
 
 struct Reading {
@@ -199,6 +201,7 @@ mod tests {
             method: "GET".into(),
             target: "/a?b=c".into(),
             headers: BTreeMap::from([("host".into(), "evil".into())]),
+            body: None,
         }
     }
 

@@ -44,7 +44,6 @@ use self::process::Process;
 use crate::fake_herdr::DeskFile;
 use crate::herdr::Desk;
 use crate::vector::document::Vector;
-use crate::vector::simulated::replace;
 use crate::vector::stage::{Answered, Asked, Change, Heard, Stage, Trouble, Welcome};
 use crate::vector::step::{Herdr, Message, Need, Speed};
 
@@ -188,7 +187,9 @@ impl Place {
 
 /// What herdr knows on a machine with this home directory.
 fn desk(vector: &Vector, home: &str) -> Desk {
-    Desk { panes: vector.herdr.panes.iter().map(|pane| pane.pane(home)).collect(), ..Desk::default() }
+    let mut desk = Desk::default();
+    vector.herdr.panes.iter().for_each(|pane| pane.put(&mut desk, home));
+    desk
 }
 
 impl Stage for Real<'_> {
@@ -223,7 +224,7 @@ impl Stage for Real<'_> {
         let home = place.directory();
         let desk = place.desk.as_ref().ok_or_else(|| Trouble("herdr is not the kit's".into()))?;
         let changed = desk.change(|desk| match change {
-            Herdr::Pane(pane) => replace(&mut desk.panes, pane.pane(&home)),
+            Herdr::Pane(pane) => pane.put(desk, &home),
             Herdr::Close(pane) => desk.panes.retain(|other| other.pane_id != *pane),
             Herdr::Answers(_) | Herdr::Fails(_) | Herdr::Hangs(_) => {
                 desk.socket = change.mode().unwrap_or_default();
@@ -231,6 +232,13 @@ impl Stage for Real<'_> {
             }
         });
         changed.map_err(|error| Trouble(format!("cannot say what herdr knows: {error}")))
+    }
+
+    fn typed(&mut self, pane: &str) -> Result<Vec<String>, Trouble> {
+        let desk = self.place()?.desk.as_ref().ok_or_else(|| Trouble("herdr is not the kit's".into()))?;
+        let mut typed = Vec::new();
+        let taken = desk.change(|desk| typed = desk.take_typed(pane));
+        taken.map(|()| typed).map_err(|error| Trouble(format!("what was typed cannot be read: {error}")))
     }
 
     fn now(&self) -> Duration {

@@ -58,9 +58,9 @@ impl Running {
                 )
         };
         let asks_herdr = |step: &Step| match step {
-            Step::Herdr(_) => true,
+            Step::Herdr(_) | Step::Typed(_) => true,
             Step::Connect(connect) => connect.pane.is_some(),
-            Step::Request(request) => request.query.contains_key("pane"),
+            Step::Request(request) => request.query.contains_key("pane") || request.body.is_some(),
             _ => false,
         };
         let files = !vector.files.is_empty() || vector.steps.iter().any(writes);

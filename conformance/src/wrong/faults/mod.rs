@@ -1,5 +1,6 @@
 //! What can be wrong, and which vector must notice it.
 
+mod answers;
 mod entries;
 mod manners;
 mod sessions;
@@ -9,5 +10,5 @@ use super::fault::Fault;
 
 /// Every fault.
 pub fn faults() -> impl Iterator<Item = &'static Fault> {
-    [stream::FAULTS, sessions::FAULTS, entries::FAULTS, manners::FAULTS].into_iter().flatten()
+    [stream::FAULTS, sessions::FAULTS, entries::FAULTS, manners::FAULTS, answers::FAULTS].into_iter().flatten()
 }
