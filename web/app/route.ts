@@ -57,6 +57,8 @@ export function followAddress(): void {
 
 export function go(next: Route): void {
   location.hash = hashOf(next);
+  // Where the address is that already, nothing else would tell.
+  route.value = next;
 }
 
 /** Panes that no herdr runs: named by what they follow. */

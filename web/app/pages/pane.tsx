@@ -17,7 +17,7 @@ import { code as harmless, firstLine } from '../text';
 import { useCard } from '../wire/card';
 import type { Change } from '../wire/conversation';
 import { device } from '../wire/device';
-import { listing, statusOf } from '../wire/panes';
+import { listing, refresh, statusOf } from '../wire/panes';
 import { Stream, type Link } from '../wire/stream';
 import { STATUS_WORDS } from './panes';
 
@@ -27,11 +27,14 @@ interface Props {
   readonly seq: number | undefined;
 }
 
+const BURST_MS = 100;
+
 type Over = 'nothing' | 'roster' | 'keys';
 
 export function PanePage({ pane, subagent, seq }: Props): JSX.Element {
   const list = useRef<ListHandle>(null);
   const stream = useRef<Stream>();
+  const burst = useRef<ReturnType<typeof setTimeout>>();
   const [link, setLink] = useState<Link>({ kind: 'connecting' });
   const [version, bump] = useState(0);
   const [marked, mark] = useState<number | undefined>();
@@ -43,13 +46,27 @@ export function PanePage({ pane, subagent, seq }: Props): JSX.Element {
 
   const changed = useCallback((change: Change) => {
     list.current?.changed(change);
-    bump((count) => count + 1);
-    const last = stream.current?.conversation.entries.at(-1);
-    if (change === 'appended' && last?.kind === 'message' && last.role === 'assistant') speak(firstLine(last.text ?? '', 300));
+    if (change !== 'appended') return bump((count) => count + 1);
+    // A burst is one change, and its last words are read out.
+    if (burst.current !== undefined) return;
+    burst.current = setTimeout(() => {
+      burst.current = undefined;
+      bump((count) => count + 1);
+      const last = stream.current?.conversation.entries.at(-1);
+      if (last?.kind === 'message' && last.role === 'assistant') speak(firstLine(last.text ?? '', 300));
+    }, BURST_MS);
   }, []);
 
   if (!stream.current) stream.current = new Stream(pane, subagent, { changed, linked: setLink });
-  useEffect(() => () => stream.current?.close(), []);
+  useEffect(
+    () => () => {
+      stream.current?.close();
+      clearTimeout(burst.current);
+    },
+    [],
+  );
+  // Whoever comes by an address has not seen the list, which knows what this pane is called.
+  useEffect(() => void (listing.value ?? refresh()), []);
   useEffect(() => want(seq), [seq]);
 
   const { conversation } = stream.current;

@@ -45,7 +45,7 @@ export function PanesPage(): JSX.Element {
         <a class="quiet square" href={hashOf({ page: 'settings' })} aria-label="Settings" title="Settings"><Icon name="settings" /></a>
       </header>
       <div class="panes-body" tabIndex={-1}>
-        {(found?.panes.length ?? 0) > 6 && (
+        {(found?.panes.length ?? 0) > 5 && (
           <label class="find">
             <Icon name="search" />
             <span class="unseen">Filter panes</span>

@@ -46,16 +46,15 @@ export function Dock({ pane, card, bar, waiting, onSent, onActed }: Props): JSX.
   };
   const question = blocked ? { question: blocked.fingerprint } : {};
   const press = (key: string) => act('send', { key, ...question });
-  const choose = (choice: Choice) => {
-    if (choice.index > 0) return act('send', { text: choice.checked === undefined ? `${choice.index}\n` : `${choice.index}`, ...question });
-    return press(choice.key ?? 'Enter');
-  };
+  // Options without numbers are counted in their order; the daemon knows the keys that lead to each.
+  const choose = (choice: Choice, at: number) =>
+    choice.index === 0 && choice.key !== undefined ? press(choice.key) : act('send', { text: `${choice.index || at + 1}\n`, ...question });
 
   return (
     <footer class="dock">
       {blocked && <Question blocked={blocked} card={card} disabled={bar !== undefined || busy} onChoose={choose} />}
       {isRiddle && card && <Riddle card={card} />}
-      {(keys || isRiddle || blocked?.options.some(needsArrows)) && bar === undefined && <KeyPad disabled={busy} onPress={press} />}
+      {(keys || isRiddle) && bar === undefined && <KeyPad disabled={busy} onPress={press} />}
       {waiting.map((text, at) => <p key={at} class="sent" dir="auto"><Icon name="send" />{prose(text)}</p>)}
       <p class="problem" role="alert">{problem}</p>
       {bar === undefined ? (
@@ -85,12 +84,9 @@ export function Dock({ pane, card, bar, waiting, onSent, onActed }: Props): JSX.
   );
 }
 
-/** It has neither a number nor a key, and Enter does not take it: only arrows lead there. */
-const needsArrows = (choice: Choice): boolean => choice.index === 0 && choice.key === undefined && !choice.selected;
-
 function explained(error: unknown): string {
   if (error instanceof Refused && error.status === 404 && error.text.startsWith('no such endpoint')) return 'This daemon cannot answer agents.';
-  if (error instanceof Refused && error.status === 409) return `${said(error)} Look at the question again.`;
+
   return said(error);
 }
 
@@ -98,7 +94,7 @@ interface QuestionProps {
   readonly blocked: Blocked;
   readonly card: Card;
   readonly disabled: boolean;
-  readonly onChoose: (choice: Choice) => Promise<boolean>;
+  readonly onChoose: (choice: Choice, at: number) => Promise<boolean>;
 }
 
 const CATEGORIES: Readonly<Record<string, string>> = {
@@ -128,12 +124,11 @@ function Question({ blocked, card, disabled, onChoose }: QuestionProps): JSX.Ele
             key={`${blocked.fingerprint}/${at}`}
             type="button"
             class={`choice${choice.selected ? ' default' : ''}`}
-            disabled={disabled || !settled || needsArrows(choice)}
-            title={needsArrows(choice) ? 'Only the arrow keys lead to this one' : undefined}
+            disabled={disabled || !settled}
             aria-pressed={choice.checked}
-            onClick={() => void onChoose(choice)}
+            onClick={() => void onChoose(choice, at)}
           >
-            <span class="choice-number" aria-hidden="true">{choice.checked === undefined ? choice.index || choice.key || '⏎' : choice.checked ? '☑' : '☐'}</span>
+            <span class="choice-number" aria-hidden="true">{choice.checked === undefined ? choice.index || choice.key || at + 1 : choice.checked ? '☑' : '☐'}</span>
             <span class="choice-text" dir="auto">
               <span>{harmless(choice.label)}</span>
               {choice.description && <small>{harmless(choice.description)}</small>}
@@ -155,7 +150,7 @@ function Riddle({ card }: { readonly card: Card }): JSX.Element {
 }
 
 const PAD: readonly (readonly [string, string, string])[] = [
-  ['Escape', 'Esc', 'Escape'],
+  ['esc', 'Esc', 'Escape'],
   ['Tab', 'Tab', 'Tab'],
   ['Up', '↑', 'Up'],
   ['Down', '↓', 'Down'],

@@ -14,6 +14,8 @@ import { LoneResult, ToolCard, useFold, Whole } from './tool';
 interface RowProps {
   readonly entry: Entry;
   readonly before: Entry | undefined;
+  /** When the last thing before it was. */
+  readonly beforeAt: number | undefined;
   readonly conversation: Conversation;
   readonly place: Place;
   /** It was asked for by its address, or found. */
@@ -26,9 +28,9 @@ export function isShown(entry: Entry, conversation: Conversation): boolean {
   return true;
 }
 
-export function Row({ entry, before, conversation, place, isMarked }: RowProps): JSX.Element | null {
+export function Row({ entry, before, beforeAt, conversation, place, isMarked }: RowProps): JSX.Element | null {
   if (!isShown(entry, conversation)) return null;
-  const pause = pauseBetween(millis(before?.ts), millis(entry.ts));
+  const pause = pauseBetween(beforeAt, millis(entry.ts));
   const says = speaker(entry);
   const isNext = before !== undefined && says !== undefined && speaker(before) === says && pause === undefined;
   return (
@@ -85,7 +87,7 @@ function Content({ entry, conversation, place }: ContentProps): JSX.Element {
     return <ToolCard entry={entry} call={tool} answer={conversation.resultOf(tool.id)} child={conversation.childOf(tool.id)} place={place} />;
   }
   if (entry.result) return <LoneResult entry={entry} result={entry.result} place={place} />;
-  if (entry.kind === 'attachment') return <p class="attachment"><Icon name={/image/i.test(text) ? 'image' : 'clip'} /><span dir="auto">{prose(text)}</span></p>;
+  if (entry.kind === 'attachment') return <p class="attachment"><Icon name={/image/i.test(text) ? 'image' : 'clip'} /><span dir="auto">{prose(text).replace(/^\[(.*)\]$/s, '$1')}</span></p>;
   if (entry.kind === 'thinking') return <Thinking entry={entry} place={place} />;
   if (entry.role === 'system') return <Note entry={entry} place={place} />;
   return <Message entry={entry} place={place} />;

@@ -7,6 +7,7 @@ import { Virtualizer, type VirtualizerHandle } from 'virtua';
 
 import type { Change, Conversation } from '../wire/conversation';
 import type { Entry } from '../wire/frames';
+import { millis } from '../time';
 import { isShown, Row } from './entry';
 import { Icon } from './icon';
 import type { Place } from './place';
@@ -15,6 +16,8 @@ import type { Place } from './place';
 const TOP_PX = 56;
 const NEAR_TOP_PX = 1_800;
 const AT_BOTTOM_PX = 48;
+const AIM_MS = 500;
+const FOCUS_MS = 2_000;
 
 export interface ListHandle {
   /** Tells the list what the conversation just did. */
@@ -40,6 +43,17 @@ interface Props {
   readonly handle: Ref<ListHandle>;
 }
 
+const NONE: readonly number[] = [];
+
+/** When the entry before this one was, or one shortly before that: not every record has a time. */
+function timeBefore(entries: readonly Entry[], index: number): number | undefined {
+  for (let at = index - 1; at >= Math.max(0, index - 8); at -= 1) {
+    const time = millis(entries[at]?.ts);
+    if (time !== undefined) return time;
+  }
+  return undefined;
+}
+
 interface Shown {
   readonly entries: readonly Entry[];
   /** The entries were put before the others. */
@@ -55,10 +69,14 @@ export function List({ conversation, place, marked, top, isBusy, onNearTop, hand
   /** Whether the list stays at its end as entries come. */
   const sticks = useRef(true);
   const touchedAt = useRef(0);
+  /** When the list was last sent to an entry: until it is there, passing its end means nothing. */
+  const aimedAt = useRef(0);
   const reader = useRef<number | undefined>(undefined);
+  const settle = useRef<() => void>(() => undefined);
   const pending = useRef(0);
   const length = useRef(conversation.entries.length);
   const [seen, setSeen] = useState<number | undefined>(undefined);
+  const [kept, keep] = useState<number | undefined>(undefined);
 
   const toEnd = useCallback(() => {
     const last = conversation.entries.length - 1;
@@ -92,14 +110,13 @@ export function List({ conversation, place, marked, top, isBusy, onNearTop, hand
       reader.current = undefined;
       setSeen(undefined);
       flushSync(() => show(({ epoch }) => ({ entries: conversation.entries, shift: false, epoch: epoch + 1 })));
-      toEnd();
     } else if (change === 'appended') {
       pending.current += 1;
       if (pending.current === 1) requestAnimationFrame(() => pending.current > 0 && draw());
     } else {
       draw();
     }
-  }, [conversation, draw, toEnd]);
+  }, [conversation, draw]);
 
   useLayoutEffect(() => {
     if (sticks.current && !shown.shift) toEnd();
@@ -117,14 +134,19 @@ export function List({ conversation, place, marked, top, isBusy, onNearTop, hand
     if (!entry) return;
     reader.current = entry.seq;
     stick(false);
+    aimedAt.current = Date.now();
     list.current?.scrollToIndex(index, { align });
-    let tries = 20;
+    setTimeout(() => settle.current(), AIM_MS);
+    // It is drawn from now on, wherever the list is: what has the focus must not vanish.
+    keep(entry.seq);
+    // Until it is measured it is hidden, and cannot have the focus.
+    const until = Date.now() + FOCUS_MS;
     const take = () => {
       const row = document.getElementById(`entry-${entry.seq}`);
-      if (row) row.focus({ preventScroll: true });
-      else if (tries-- > 0) requestAnimationFrame(take);
+      row?.focus({ preventScroll: true });
+      if (document.activeElement !== row && reader.current === entry.seq && Date.now() < until) requestAnimationFrame(take);
     };
-    requestAnimationFrame(take);
+    take();
   }, [conversation, stick]);
 
   useImperativeHandle(handle, () => {
@@ -140,6 +162,7 @@ export function List({ conversation, place, marked, top, isBusy, onNearTop, hand
       toTop: () => focus(0, 'start'),
       toBottom: () => {
         reader.current = undefined;
+        aimedAt.current = 0;
         stick(true);
         toEnd();
       },
@@ -157,15 +180,18 @@ export function List({ conversation, place, marked, top, isBusy, onNearTop, hand
 
   const onScroll = (offset: number) => {
     const element = scroller.current;
-    if (!element) return;
+    if (!element || Date.now() - aimedAt.current < AIM_MS) return;
     const below = element.scrollHeight - element.scrollTop - element.clientHeight;
     if (below <= AT_BOTTOM_PX) stick(true);
     else if (Date.now() - touchedAt.current < 1_000) stick(false);
     if (offset < NEAR_TOP_PX) onNearTop();
   };
+  settle.current = () => list.current && onScroll(list.current.scrollOffset);
   const touched = () => {
     touchedAt.current = Date.now();
   };
+  const first = shown.entries[0]?.seq ?? 0;
+  const keptIndex = kept !== undefined && kept >= first && kept - first < shown.entries.length ? kept - first : undefined;
   const below = seen === undefined ? 0 : conversation.newest - seen;
 
   return (
@@ -190,6 +216,7 @@ export function List({ conversation, place, marked, top, isBusy, onNearTop, hand
           shift={shown.shift}
           startMargin={TOP_PX}
           bufferSize={600}
+          keepMounted={keptIndex === undefined ? NONE : [keptIndex]}
           scrollRef={scroller}
           onScroll={onScroll}
           onResize={() => sticks.current && toEnd()}
@@ -199,6 +226,7 @@ export function List({ conversation, place, marked, top, isBusy, onNearTop, hand
               key={entry.seq}
               entry={entry}
               before={shown.entries[index - 1]}
+              beforeAt={timeBefore(shown.entries, index)}
               conversation={conversation}
               place={place}
               isMarked={entry.seq === marked}

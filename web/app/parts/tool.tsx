@@ -203,8 +203,9 @@ export function ChildLink({ child, place }: { readonly child: Subagent; readonly
   const told = [childState(child)];
   if (child.entries !== undefined) told.push(`${child.entries} entries`);
   return (
-    <a class={`child ${child.done ? 'ended' : 'running'}`} href={place.childHref(child.agent_id)} aria-label={`Conversation of ${harmless(child.description || child.agent_type || 'the subagent')}, ${told.join(', ')}`}>
+    <a class={`child ${child.done ? 'ended' : 'running'}`} href={place.childHref(child.agent_id)}>
       <span class="dot" aria-hidden="true" />
+      <span class="unseen">Conversation of {harmless(child.description || 'a subagent')}: </span>
       <span class="child-name" dir="auto">{harmless(child.agent_type || 'Subagent')}</span>
       <span class="child-state">{told.map((part, at) => <span key={at}>{part}</span>)}</span>
       <Icon name="right" />
