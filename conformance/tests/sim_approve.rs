@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use panewire_conformance::herdr::{Failing, Mode, Pane, Reaction};
 use panewire_conformance::sim::scene::{CWD, PANE};
-use panewire_conformance::sim::{Scene, World};
+use panewire_conformance::sim::{Scene, TOKEN, World};
 use panewire_core::ids::ExId;
 use panewire_core::limits::{ANSWER_REST, MODE_LOOKS};
 use serde_json::{Value, json};
@@ -284,5 +284,36 @@ fn only_claude_code_has_modes_and_only_while_it_asks_nothing() {
     let text = "nothing can be typed into this pane: only panes of herdr have a terminal";
     assert_eq!(cycle(&mut scene, "claude:latest"), refused(501, text));
     assert_eq!(typed(&mut scene.world), NOTHING);
+    scene.world.finish();
+}
+
+#[test]
+fn whoever_follows_events_is_told_what_was_done() {
+    let mut scene = Scene::with_entries(1);
+    let seq = blocked_on(&mut scene, "water --all");
+    let follower = scene.world.connect(&format!("/events?token={TOKEN}"));
+    scene.world.run();
+    scene.world.fresh(follower);
+    let told = |scene: &mut Scene| -> Vec<(String, Value)> {
+        let fresh = scene.world.fresh(follower);
+        let ours = fresh.into_iter().filter(|frame| frame.json["source"] == "gothalo");
+        ours.map(|frame| (frame.kind().to_owned(), frame.json["payload"].clone())).collect()
+    };
+    let approved = |applied: bool| json!({"agent": PANE, "seq": if applied { seq } else { 1 }});
+    post(&mut scene.world, "/approve", &approved(false));
+    post(&mut scene.world, "/approve", &approved(true));
+    let reason = format!("stale seq: approve carried 1, agent now at {seq}");
+    assert_eq!(
+        told(&mut scene),
+        [
+            ("approve_applied".into(), json!({"pane": PANE, "seq": 1, "applied": false, "reason": reason})),
+            ("approve_applied".into(), json!({"pane": PANE, "seq": seq, "applied": true})),
+        ]
+    );
+    scene.world.herdr.desk.set_status(PANE, "idle");
+    scene.world.herdr.desk.screens.insert(PANE.into(), prompt("⏵⏵ auto mode on"));
+    reacts(&mut scene, "\u{1b}[Z", &prompt("⏸ plan mode on"), None);
+    post(&mut scene.world, "/agent-mode/cycle", &json!({"pane": PANE}));
+    assert_eq!(told(&mut scene), [("mode_cycled".into(), json!({"pane": PANE, "permission_mode": "plan"}))]);
     scene.world.finish();
 }

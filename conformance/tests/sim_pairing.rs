@@ -215,6 +215,32 @@ fn whoever_is_revoked_is_out_at_once() {
 }
 
 #[test]
+fn nothing_more_is_typed_for_a_device_that_is_revoked() {
+    let mut scene = Scene::with_entries(1);
+    let world = &mut scene.world;
+    world.herdr.desk.screens.insert(PANE.into(), "────────────\n❯ \n────────────\n  ? for shortcuts\n".into());
+    let ((phone, bearer), (_, other)) = (device(world, "full"), device(world, "full"));
+    let send = |world: &mut World, bearer: &str, text: &str| {
+        let body = json!({"pane": PANE, "text": text}).to_string();
+        let client = world.ask(&bearing(bearer, Ask::post("/send", body)));
+        world.run();
+        client
+    };
+    let begun = send(world, &bearer, "dig\n");
+    let waits = send(world, &bearer, "deeper\n");
+    let unmoved = send(world, &other, "rest\n");
+    assert_eq!(admin(world, "/admin/devices/revoke", Some(&json!({"id": phone}))).0, 200);
+    let unknown = "unauthorized; whether everything was typed is not known: look at the pane before you try again\n";
+    assert_eq!(answer(world, begun), Some((401, unknown.into())));
+    assert_eq!(answer(world, waits), Some((401, "unauthorized\n".into())));
+    world.advance(Duration::from_secs(1));
+    assert_eq!(answer(world, unmoved), Some((200, "{\"ok\":true}\n".into())));
+    let typed: Vec<&str> = world.herdr.desk.typed.iter().map(|typed| typed.bytes.as_str()).collect();
+    assert_eq!(typed, ["dig", "rest", "\r"]);
+    scene.world.finish();
+}
+
+#[test]
 fn a_device_survives_a_restart_and_need_not_come_twice_while_the_list_is_read() {
     let mut scene = Scene::with_entries(2);
     let (_, bearer) = device(&mut scene.world, "full");

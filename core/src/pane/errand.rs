@@ -23,7 +23,7 @@ use self::approve::Approve;
 use self::cycle::Cycle;
 use self::send::Send;
 use super::herdr::{HerdrAsk, HerdrError, PaneAgent, Question, Reply, ScreenSource};
-use super::inspect::{self, Inspect, Inspection};
+use super::inspect::{Inspect, Inspection};
 use super::resolve::ResolveError;
 use crate::config::{Herdr, HerdrMode};
 use crate::http::{ApproveCall, SendCall};
@@ -281,9 +281,10 @@ impl Errand {
     }
 
     fn looked(&mut self, now: Now, found: Inspection) {
-        let Inspection { agent, screen, note } = found;
+        let Inspection { agent, screen, source, note } = found;
         let kind = ScreenKind::from_label(&agent.kind_label);
-        self.reads = (kind, inspect::source_for(&agent));
+        // What this herdr refused at first is not asked for again.
+        self.reads = (kind, source);
         // Whatever name it was asked by, herdr types into panes by their id.
         self.pane = agent.pane.clone();
         let shown = match screen {

@@ -25,6 +25,8 @@ pub struct Inspection {
     pub agent: PaneAgent,
     /// What its terminal shows, if that could be read.
     pub screen: Option<String>,
+    /// By which source it was read last.
+    pub source: ScreenSource,
     /// Why it could not, for the operator.
     pub note: Option<String>,
 }
@@ -82,7 +84,9 @@ impl Inspect {
                 }
                 (Step::Agent(_), Ok(_)) => self.result = Some(Err(HerdrError::NoSuchAgent)),
                 (Step::Agent(_), Err(error)) => self.result = Some(Err(error)),
-                (Step::Screen { agent, .. }, Ok(Reply::Screen(text))) => self.finish(*agent, Some(text), None),
+                (Step::Screen { agent, source, .. }, Ok(Reply::Screen(text))) => {
+                    self.finish(*agent, source, Some(text), None)
+                }
                 // Older versions know other sources; there is time for one more only if this one did not take it all.
                 (Step::Screen { agent, source, again: false, .. }, Err(HerdrError::Failed(_)))
                     if self.has_time(now) =>
@@ -91,8 +95,10 @@ impl Inspect {
                         if source == ScreenSource::Detection { ScreenSource::Visible } else { ScreenSource::Detection };
                     self.read(now, agent, other, true);
                 }
-                (Step::Screen { agent, .. }, Err(HerdrError::Failed(text))) => self.finish(*agent, None, Some(text)),
-                (Step::Screen { agent, .. }, _) => self.finish(*agent, None, None),
+                (Step::Screen { agent, source, .. }, Err(HerdrError::Failed(text))) => {
+                    self.finish(*agent, source, None, Some(text));
+                }
+                (Step::Screen { agent, source, .. }, _) => self.finish(*agent, source, None, None),
                 (Step::Done, _) => return,
             }
         }
@@ -108,8 +114,8 @@ impl Inspect {
         self.step = Step::Screen { ask, agent, source, again };
     }
 
-    fn finish(&mut self, agent: PaneAgent, screen: Option<String>, note: Option<String>) {
-        self.result = Some(Ok(Inspection { agent, screen, note }));
+    fn finish(&mut self, agent: PaneAgent, source: ScreenSource, screen: Option<String>, note: Option<String>) {
+        self.result = Some(Ok(Inspection { agent, screen, source, note }));
     }
 }
 
@@ -131,7 +137,7 @@ impl Machine for Inspect {
 }
 
 /// Colours are asked for only where they decide: they exist only of what a person has scrolled to.
-pub(super) fn source_for(agent: &PaneAgent) -> ScreenSource {
+fn source_for(agent: &PaneAgent) -> ScreenSource {
     let by_colour = ScreenKind::from_label(&agent.kind_label).is_some_and(ScreenKind::selects_by_colour);
     let is_blocked = agent.status.trim().eq_ignore_ascii_case("blocked");
     if by_colour && is_blocked { ScreenSource::Coloured } else { ScreenSource::Detection }

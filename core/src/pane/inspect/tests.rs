@@ -3,7 +3,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::super::simulated::{SESSIONS, SOCKET, World, at, calls};
-use super::{HerdrError, Inspect, Inspection};
+use super::{HerdrError, Inspect, Inspection, ScreenSource};
 use crate::config::{Herdr, HerdrMode};
 use crate::ids::PaneId;
 use crate::io::{Failure, FailureKind, Op, Outcome};
@@ -71,7 +71,8 @@ fn colours_are_asked_for_only_where_they_decide() {
 fn a_source_that_is_refused_is_replaced_once() {
     let no = || refused("agent_not_idle", "the agent works");
     let (found, asked) = inspected(&[agent("claude", "working"), no(), screen("Soon.")]);
-    assert_eq!(found.unwrap().screen.as_deref(), Some("Soon."));
+    let found = found.unwrap();
+    assert_eq!((found.screen.as_deref(), found.source), (Some("Soon."), ScreenSource::Visible));
     assert_eq!(asked[2], read_line("visible", "text", true));
     let (found, asked) = inspected(&[agent("claude", "working"), no(), no(), screen("never")]);
     let found = found.unwrap();
