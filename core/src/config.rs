@@ -59,6 +59,8 @@ pub struct Roots {
     pub pi: String,
     /// opencode's data directory (`~/.local/share/opencode`): its databases, and `storage/` of its older versions.
     pub opencode: String,
+    /// Gemini CLI's directory (`~/.gemini`); sessions lie in `tmp/<project>/chats/` below it.
+    pub gemini: String,
     /// opencode's state directory (`~/.local/state/opencode`), in which its service says where it listens.
     pub opencode_state: String,
 }
@@ -71,6 +73,7 @@ impl Roots {
             claude: format!("{home}/.claude"),
             codex: format!("{home}/.codex"),
             pi: format!("{home}/.pi/agent"),
+            gemini: format!("{home}/.gemini"),
             opencode: format!("{home}/.local/share/opencode"),
             opencode_state: format!("{home}/.local/state/opencode"),
         }

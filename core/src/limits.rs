@@ -175,6 +175,9 @@ pub const SPOOL_QUEUE_BYTES: usize = 1024 * 1024;
 /// Bytes between two places from which a spool can begin anew.
 pub const SPOOL_MARK_BYTES: u64 = 1024 * 1024;
 
+/// Bytes of a session that is one document. A larger one is not shown, and the log says so.
+pub const DOCUMENT_BYTES: usize = 32 * 1024 * 1024;
+
 /// Names of one directory of a store of one file for each message.
 pub const MAX_STORE_NAMES: usize = 65_536;
 

@@ -74,6 +74,9 @@ impl Surroundings {
                     *root = text(&configured)?;
                 }
             }
+            if let Some(home) = variable("GEMINI_CLI_HOME") {
+                roots.gemini = text(&home.join(".gemini"))?;
+            }
             let below = |name: &str| variable(name).filter(|path| path.is_absolute()).map(|path| path.join("opencode"));
             if let Some(data) = variable("OPENCODE_DATA_DIR").or_else(|| below("XDG_DATA_HOME")) {
                 roots.opencode = text(&data)?;

@@ -13,6 +13,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::gather::{Candidate, Filter, Gather, Gathered};
+use super::gemini::layout::project_hash;
 pub use super::layout::is_session_id;
 use super::layout::{Attempt, Layout, Pending};
 use super::opencode::search::{Found, Search, StoredSession};
@@ -81,6 +82,8 @@ pub struct Locate {
     cwd: Option<String>,
     /// The session that is known; only its files are looked at.
     session: Option<SessionId>,
+    /// The same in full, if files name only a part of it.
+    wanted_session: Option<SessionId>,
     /// Whether any conversation in a file settles it: what was asked for by name is not asked for its directory.
     by_name: bool,
     attempts: VecDeque<Attempt>,
@@ -94,6 +97,8 @@ pub struct Locate {
     /// The best of the files that were looked into and hold no conversation, and all their paths.
     bookkeeping: Option<Located>,
     looked_at: Vec<String>,
+    /// All of these are of other sessions.
+    only_anothers: bool,
     unreadable: Option<String>,
     result: Option<Result<Located, LocateError>>,
 }
@@ -116,10 +121,12 @@ impl Locate {
             Wanted::Session(session) if !is_session_id(session.as_str()) => Default::default(),
             wanted => layout.search(roots, cwd, wanted),
         };
+        let wanted_session = if let Wanted::Session(session) = wanted { Some(session.clone()) } else { None };
         let mut locate = Self {
             layout,
             cwd: cwd.map(String::from),
-            session: if let Wanted::Session(session) = wanted { Some(session.clone()) } else { search.session },
+            session: search.session.or_else(|| wanted_session.clone()),
+            wanted_session,
             by_name: *wanted != Wanted::Newest,
             attempts: search.attempts.into(),
             pending: search.pending,
@@ -129,6 +136,7 @@ impl Locate {
             stage: Stage::Done,
             bookkeeping: None,
             looked_at: Vec::new(),
+            only_anothers: true,
             unreadable: None,
             result: None,
         };
@@ -211,13 +219,15 @@ impl Locate {
 
     fn handle_look(&mut self, file: Candidate, looked: Result<Probed, ProbeError>) {
         self.looked_at.push(file.path.clone());
+        self.only_anothers &= looked.as_ref().is_ok_and(|probed| self.is_anothers(&probed.recorded));
         match looked {
             Ok(probed) => {
                 let (is_it, is_elsewhere) = (self.is_it(&probed.recorded), self.is_elsewhere(&probed.recorded));
+                let is_anothers = self.is_anothers(&probed.recorded);
                 let located = Located {
                     path: file.path,
                     under: self.under.clone(),
-                    session: file.session,
+                    session: probed.recorded.session.unwrap_or(file.session),
                     exists: true,
                     recorded_cwd: probed.recorded.cwd,
                     modified: probed.facts.modified,
@@ -226,7 +236,7 @@ impl Locate {
                     let stored = self.stored.take().filter(|stored| stored.modified >= located.modified);
                     return self.finish(Ok(stored.unwrap_or(located)));
                 }
-                if self.by_name && !is_elsewhere {
+                if self.by_name && !is_elsewhere && !is_anothers {
                     self.bookkeeping.get_or_insert(located);
                 }
             }
@@ -241,11 +251,20 @@ impl Locate {
     /// Whether a file is what is looked for: any conversation of a known name, or one in the very directory.
     fn is_it(&self, recorded: &Recorded) -> bool {
         match (&recorded.cwd, &self.cwd) {
-            _ if self.is_elsewhere(recorded) => false,
+            _ if self.is_elsewhere(recorded) || self.is_anothers(recorded) => false,
             _ if self.by_name => recorded.conversation,
             (Some(cwd), Some(wanted)) => !recorded.child && without_final_slash(cwd) == wanted,
+            (None, Some(wanted)) => {
+                let digest = recorded.cwd_digest.as_deref().filter(|_| !recorded.child);
+                digest.is_some_and(|digest| digest == project_hash(wanted))
+            }
             _ => false,
         }
+    }
+
+    /// Whether a file is of another session than the one that is wanted, though its name begins like that one's.
+    fn is_anothers(&self, recorded: &Recorded) -> bool {
+        matches!((&recorded.session, &self.wanted_session), (Some(one), Some(wanted)) if one != wanted)
     }
 
     /// Whether a file names another directory, and is no transcript of this one for that reason alone.
@@ -259,7 +278,7 @@ impl Locate {
     /// Every place was looked at and nothing settled it.
     fn give_up(&mut self) {
         // A file that is there and may not be opened is not waited for.
-        let pending = self.pending.take().filter(|_| self.looked_at.is_empty());
+        let pending = self.pending.take().filter(|_| self.looked_at.is_empty() || self.only_anothers);
         if let Some(stored) = self.stored.take() {
             return self.finish(Ok(stored));
         }

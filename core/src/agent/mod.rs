@@ -4,6 +4,7 @@ pub mod claude;
 pub mod codex;
 pub mod drift;
 pub(crate) mod gather;
+pub mod gemini;
 mod input;
 pub(crate) mod layout;
 pub mod locate;
@@ -27,6 +28,7 @@ use self::claude::{ClaudeReader, Selection};
 use self::codex::CodexReader;
 use self::codex::layout::CodexLayout;
 use self::drift::Drift;
+use self::gemini::layout::GeminiLayout;
 use self::layout::{Layout, is_session_id};
 use self::locate::Wanted;
 use self::opencode::layout::OpencodeLayout;
@@ -39,6 +41,7 @@ use self::table::Table;
 use crate::config::{Config, Roots};
 use crate::entry::Entry;
 pub use crate::entry::caps::Caps;
+use crate::ids::SessionId;
 use crate::roster::{Finder, NoChildren, Told};
 use crate::source::follow::Source;
 use crate::source::spool::{Feeder, Stored};
@@ -141,6 +144,10 @@ pub struct Counted {
 pub struct Recorded {
     /// The first working directory that a record names.
     pub cwd: Option<String>,
+    /// The SHA-256 of the working directory, where no more than that is recorded.
+    pub cwd_digest: Option<String>,
+    /// The session that it is of, where the name of the file does not say that in full.
+    pub session: Option<SessionId>,
     /// Whether there is a record of a conversation, and not bookkeeping alone.
     pub conversation: bool,
     /// The first thing a human said, one line, for a listing.
@@ -169,11 +176,13 @@ pub enum AgentKind {
     Pi,
     /// opencode.
     Opencode,
+    /// Gemini CLI.
+    Gemini,
 }
 
 impl AgentKind {
     /// Every kind, in the order in which they are listed.
-    pub const ALL: &'static [Self] = &[Self::Claude, Self::Codex, Self::Pi, Self::Opencode];
+    pub const ALL: &'static [Self] = &[Self::Claude, Self::Codex, Self::Pi, Self::Opencode, Self::Gemini];
 
     /// The kind that herdr calls so; case and blanks around it do not matter.
     #[must_use]
@@ -190,6 +199,7 @@ impl AgentKind {
             Self::Codex => "codex",
             Self::Pi => "pi",
             Self::Opencode => "opencode",
+            Self::Gemini => "gemini",
         }
     }
 
@@ -200,7 +210,7 @@ impl AgentKind {
             Self::Claude => Box::new(ClaudeReader { selection: Selection::Main }),
             Self::Codex => Box::new(CodexReader),
             Self::Pi => Box::new(PiReader),
-            Self::Opencode => Box::new(SpoolReader),
+            Self::Opencode | Self::Gemini => Box::new(SpoolReader),
         }
     }
 
@@ -224,13 +234,14 @@ impl AgentKind {
             Self::Codex => &CodexLayout,
             Self::Pi => &PiLayout,
             Self::Opencode => &OpencodeLayout,
+            Self::Gemini => &GeminiLayout,
         }
     }
 
     /// Whether its store rewrites itself: what is followed is a spool of what has settled there.
     #[must_use]
     pub const fn is_stored(self) -> bool {
-        matches!(self, Self::Opencode)
+        matches!(self, Self::Opencode | Self::Gemini)
     }
 
     /// What looks for its sessions where they are no files, if it has such stores.
@@ -251,6 +262,7 @@ impl AgentKind {
         match self {
             Self::Claude | Self::Codex | Self::Pi => None,
             Self::Opencode => Some(Box::new(opencode::Store::new(stored, config))),
+            Self::Gemini => Some(Box::new(gemini::Store::new(stored))),
         }
     }
 
@@ -261,7 +273,7 @@ impl AgentKind {
         match self {
             Self::Claude => Box::new(claude::children::Children::new(parent, line_bytes)),
             Self::Codex => Box::new(codex::children::Threads::new(parent, line_bytes)),
-            Self::Pi => Box::new(NoChildren),
+            Self::Pi | Self::Gemini => Box::new(NoChildren),
             Self::Opencode => Box::new(opencode::children::Children::new(parent, config)),
         }
     }

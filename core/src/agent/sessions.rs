@@ -198,6 +198,7 @@ impl Sessions {
         {
             let File { kind, under, candidate: Candidate { path, session, .. } } = look.0;
             let (facts, recorded) = (probed.facts, probed.recorded);
+            let session = recorded.session.clone().unwrap_or(session);
             self.found.files.push(SessionFile { kind, session, path, under, facts, recorded });
         }
         self.look_on();

@@ -54,6 +54,9 @@ impl Bridge {
         let no = session.stream;
         self.directories.join(no, &source.path);
         self.move_roster(no, kind, &source);
+        if let (Some(feed), Some(stored)) = (self.streams.feed_mut(no), &source.stored) {
+            feed.relocate(stored);
+        }
         if let Some(stream) = self.streams.stream_mut(no) {
             stream.follower.relocate(source);
         }

@@ -43,6 +43,37 @@ pub(crate) fn is_read_without_loss(
     assert!(unparsed <= share, "{:.2} % of the entries are not parsed", unparsed * 100.0);
 }
 
+/// The same for files that are documents: read whole, and not line by line.
+pub(crate) fn documents_are_read_without_loss(
+    kind: &str,
+    share: f64,
+    wrong_on_purpose: &[(&str, &str)],
+    read: impl Fn(&[u8], &mut dyn FnMut(Entry)),
+) {
+    let Some(files) = files(kind) else { return };
+    let (mut entries, mut unparsed, mut blank) = (0_u64, Vec::new(), Vec::new());
+    for file in &files {
+        let on_purpose = wrong_on_purpose.iter().find(|(end, _)| file.ends_with(end));
+        let mut wrong = 0;
+        read(&std::fs::read(file).unwrap(), &mut |entry| {
+            entries += 1;
+            if is_blank(&entry) {
+                blank.push(format!("{}: {entry:?}", file.display()));
+            }
+            if !entry.parsed && on_purpose.is_none() {
+                unparsed.push(format!("{}: {}", file.display(), text(&entry)));
+            }
+            wrong += u32::from(!entry.parsed);
+        });
+        if let Some((_, reason)) = on_purpose {
+            println!("{wrong} not parsed in {}: {reason}", file.display());
+        }
+    }
+    println!("{} files, {entries} entries; not parsed: {unparsed:#?}", files.len());
+    assert_eq!(blank, Vec::<String>::new());
+    assert!(unparsed.len() as f64 <= share * entries as f64, "{unparsed:#?}");
+}
+
 /// The files, if the corpus is at hand.
 pub(crate) fn files(kind: &str) -> Option<Vec<PathBuf>> {
     let Some(shared) = std::env::var_os("PANEWIRE_SHARED") else {
@@ -52,6 +83,8 @@ pub(crate) fn files(kind: &str) -> Option<Vec<PathBuf>> {
     let mut files = Vec::new();
     collect(&Path::new(&shared).join("corpus").join(kind), &mut files);
     files.sort();
+    // Beside the logs of other kinds lie documents that are no sessions.
+    files.retain(|file| kind == "gemini" || file.extension().is_some_and(|extension| extension == "jsonl"));
     assert!(!files.is_empty(), "there is a corpus");
     Some(files)
 }
@@ -139,7 +172,7 @@ fn collect(directory: &Path, files: &mut Vec<PathBuf>) {
         let path = entry.unwrap().path();
         if path.is_dir() {
             collect(&path, files);
-        } else if path.extension().is_some_and(|extension| extension == "jsonl") {
+        } else if path.extension().is_some_and(|extension| extension == "jsonl" || extension == "json") {
             files.push(path);
         }
     }

@@ -28,6 +28,7 @@ fn recorded(head: &[u8]) -> Recorded {
         child: is_child,
         conversation: session.get("id").is_some(),
         first_prompt: named(session.get("title")),
+        ..Recorded::default()
     }
 }
 

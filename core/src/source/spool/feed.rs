@@ -5,7 +5,7 @@ use alloc::collections::VecDeque;
 use alloc::string::String;
 use core::fmt;
 
-use super::Spool;
+use super::{Spool, Stored};
 use crate::agent::drift::Drift;
 use crate::io::{Op, Outcome};
 use crate::machine::{Machine, Tag};
@@ -22,6 +22,9 @@ pub trait Feeder: Machine + fmt::Debug + Send {
 
     /// Whether a look goes on.
     fn is_looking(&self) -> bool;
+
+    /// The session lies elsewhere from now on. A store of which every session lies in the same place is not told.
+    fn relocate(&mut self, _stored: &Stored) {}
 
     /// Takes what went wrong since this was asked last, for the operator.
     fn take_trouble(&mut self) -> Option<String>;
@@ -74,6 +77,11 @@ impl Feed {
             self.spool.begin();
         }
         self.go_on(now);
+    }
+
+    /// The session lies elsewhere from now on.
+    pub fn relocate(&mut self, stored: &Stored) {
+        self.feeder.relocate(stored);
     }
 
     /// Takes the oldest event.

@@ -1,0 +1,229 @@
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+use core::ops::ControlFlow;
+
+use super::*;
+use crate::agent::spooled::SpoolReader;
+use crate::agent::{AgentKind, Line, Reader as _};
+use crate::entry::caps::Caps;
+use crate::entry::{Body, Entry};
+use crate::ids::SessionId;
+use crate::pane::simulated::{World, at};
+use crate::source::lines::LineSplitter;
+use crate::source::spool::{Feed, path_of};
+
+const FILE: &str = "/g/tmp/p/chats/session-2026-06-08T11-00-0a1b2c3d.json";
+
+fn stored() -> Stored {
+    Stored { kind: AgentKind::Gemini, session: SessionId::from("s"), path: FILE.into(), under: "/g/tmp".into() }
+}
+
+/// A session and the spool that it is fed into.
+struct Fed {
+    world: World,
+    feed: Feed,
+}
+
+impl Fed {
+    fn new() -> Self {
+        Self { world: World::new(), feed: feed() }
+    }
+
+    /// The file is this from now on, and is looked at: at once, and when it has been quiet for long enough.
+    fn put(&mut self, text: &str, written_ms: u64) -> Vec<String> {
+        self.world.put(FILE, text, at(written_ms).wall.0);
+        self.look(written_ms)
+    }
+
+    fn look(&mut self, now_ms: u64) -> Vec<String> {
+        for _ in 0..3 {
+            self.feed.look(at(now_ms));
+            self.world.drive(at(now_ms), &mut self.feed);
+        }
+        self.shown()
+    }
+
+    fn entries(&self) -> Vec<Entry> {
+        let bytes = self.world.content(&path_of("/state", "gemini", &SessionId::from("s"))).unwrap_or_default();
+        let mut entries = Vec::new();
+        let mut lines = LineSplitter::new(0, 1 << 20);
+        let _ = lines.push(&bytes, |line: Line<'_>| {
+            SpoolReader.read(&line, &Caps::NONE, &mut |entry| entries.push(entry));
+            ControlFlow::<()>::Continue(())
+        });
+        entries
+    }
+
+    fn shown(&self) -> Vec<String> {
+        self.entries().iter().map(shown).collect()
+    }
+}
+
+fn feed() -> Feed {
+    let spool = Spool::new("/state", "gemini", &SessionId::from("s"));
+    Feed::new(spool, Box::new(Store::new(&stored())))
+}
+
+fn shown(entry: &Entry) -> String {
+    match &entry.body {
+        Body::Message(text) | Body::Thinking(text) | Body::Attachment(text) => {
+            text.text.lines().next().unwrap_or_default().into()
+        }
+        Body::ToolCall(call) => format!("call {}", call.id),
+        Body::ToolResult(result) => format!("result {} {}", result.for_id, result.ok),
+    }
+}
+
+fn document(messages: &[&str]) -> String {
+    format!("{{\n \"sessionId\": \"s\",\n \"messages\": [{}]\n}}", messages.join(",\n"))
+}
+
+fn message(id: &str, second: u32, rest: &str) -> String {
+    format!(r#"{{"id":"{id}","timestamp":"2026-06-08T11:00:{second:02}Z",{rest}}}"#)
+}
+
+const CALL: &str = r#""id":"c1","name":"run_shell_command","args":{"command":"ls"}"#;
+const TOKENS: &str = r#","tokens":{"total":3}"#;
+
+fn asked() -> String {
+    message("u1", 1, r#""type":"user","content":"list it""#)
+}
+
+fn reply(rest: &str) -> String {
+    message("g1", 2, &format!(r#""type":"gemini","content":"I look.",{rest}"model":"m""#))
+}
+
+fn with_call(state: &str) -> String {
+    reply(&format!(r#""toolCalls":[{{{CALL},{state}}}],"#))
+}
+
+#[test]
+fn a_text_a_call_and_its_answer_come_once_each_however_often_the_file_is_written() {
+    let mut fed = Fed::new();
+    assert_eq!(fed.put(&document(&[&asked()]), 10_000), ["list it"]);
+    assert_eq!(fed.put(&document(&[&asked(), &reply("")]), 11_000), ["list it"]);
+    let waiting = with_call(r#""status":"awaiting_approval""#);
+    assert_eq!(fed.put(&document(&[&asked(), &waiting]), 12_000), ["list it"]);
+    // Somebody is asked: what is there by now is shown.
+    assert_eq!(fed.look(14_999), ["list it"]);
+    assert_eq!(fed.look(15_000), ["list it", "I look.", "call c1"]);
+    let answer = r#""status":"success","result":[{"functionResponse":{"id":"c1","response":{"output":"a"}}}]"#;
+    let all = ["list it", "I look.", "call c1", "result c1 true"];
+    assert_eq!(fed.put(&document(&[&asked(), &with_call(answer)]), 20_000), all);
+    let next = message("g2", 4, &format!(r#""type":"gemini","content":"Done."{TOKENS}"#));
+    let done = ["list it", "I look.", "call c1", "result c1 true", "Done."];
+    assert_eq!(fed.put(&document(&[&asked(), &with_call(answer), &next]), 21_000), done);
+    assert_eq!(fed.look(60_000), done);
+    // A daemon that is started again knows what it has shown.
+    fed.feed = feed();
+    assert_eq!(fed.look(61_000), done);
+}
+
+#[test]
+fn each_of_the_three_signs_settles_a_reply() {
+    let tokens = message("g1", 2, &format!(r#""type":"gemini","content":"one"{TOKENS}"#));
+    assert_eq!(Fed::new().put(&document(&[&asked(), &tokens]), 10_000), ["list it", "one"]);
+    let plain = message("g1", 2, r#""type":"gemini","content":"one""#);
+    let later = message("i1", 3, r#""type":"info","content":"two""#);
+    assert_eq!(Fed::new().put(&document(&[&asked(), &plain, &later]), 10_000), ["list it", "one", "two"]);
+    let mut quiet = Fed::new();
+    assert_eq!(quiet.put(&document(&[&asked(), &plain]), 10_000), ["list it"]);
+    assert_eq!(quiet.look(13_000), ["list it", "one"]);
+    // A call that runs holds its reply, tokens or not.
+    let running = message(
+        "g1",
+        2,
+        &format!(r#""type":"gemini","content":"one","toolCalls":[{{{CALL},"status":"executing"}}]{TOKENS}"#),
+    );
+    assert_eq!(Fed::new().put(&document(&[&asked(), &running]), 10_000), ["list it"]);
+}
+
+#[test]
+fn going_back_adds_a_note_and_removes_nothing() {
+    let (a, b) = (message("a", 1, r#""type":"user","content":"a""#), message("b", 2, r#""type":"user","content":"b""#));
+    let c = message("c", 3, r#""type":"user","content":"c""#);
+    let note = "The conversation went back: the last message before is not part of it any more.";
+    let mut log = Fed::new();
+    log.put(&[a.as_str(), &b, ""].join("\n"), 10_000);
+    assert_eq!(log.put(&[a.as_str(), &b, r#"{"$rewindTo":"b"}"#, &c, ""].join("\n"), 20_000), ["a", "b", note, "c"]);
+    log.feed = feed();
+    assert_eq!(log.look(30_000), ["a", "b", note, "c"]);
+
+    let mut written_anew = Fed::new();
+    written_anew.put(&document(&[&a, &b]), 10_000);
+    assert_eq!(written_anew.put(&document(&[&a]), 20_000), ["a", "b", note]);
+    assert_eq!(written_anew.put(&document(&[&a, &c]), 21_000), ["a", "b", note, "c"]);
+    assert_eq!(written_anew.look(22_000), ["a", "b", note, "c"]);
+    // The same, seen by a daemon that was started again in between.
+    let mut away = Fed::new();
+    away.put(&document(&[&a, &b]), 10_000);
+    away.feed = feed();
+    assert_eq!(away.put(&document(&[&a, &c]), 20_000), ["a", "b", render::REWOUND, "c"]);
+    away.feed = feed();
+    assert_eq!(away.look(30_000), ["a", "b", render::REWOUND, "c"]);
+}
+
+#[test]
+fn a_document_that_is_written_at_this_moment_is_waited_for() {
+    let whole = document(&[&asked()]);
+    let mut fed = Fed::new();
+    assert_eq!(fed.put(&whole[..30], 10_000), Vec::<String>::new());
+    assert_eq!(fed.put(&whole, 10_100), ["list it"]);
+    let mut torn = Fed::new();
+    torn.put(&whole[..30], 10_000);
+    let shown = torn.look(13_000);
+    assert_eq!(shown.len(), 1, "{shown:?}");
+    assert!(shown[0].starts_with("unreadable document (30 bytes)"), "{shown:?}");
+    assert_eq!(torn.put(&whole, 14_000).last().map(String::as_str), Some("list it"));
+}
+
+#[test]
+fn a_session_that_goes_on_as_a_log_repeats_nothing() {
+    let mut fed = Fed::new();
+    let said = message("g1", 2, &format!(r#""type":"gemini","content":"one"{TOKENS}"#));
+    fed.put(&document(&[&asked(), &said]), 10_000);
+    let more = message("u2", 9, r#""type":"user","content":"two""#);
+    let log = [r#"{"sessionId":"s","projectHash":"h"}"#, &asked(), &said, &more, ""].join("\n");
+    assert_eq!(fed.put(&log, 20_000), ["list it", "one", "two"]);
+}
+
+#[test]
+fn what_is_fed_in_pieces_is_what_is_read_whole() {
+    let answer = r#""status":"error","result":[{"functionResponse":{"id":"c1","response":{"error":"no"}}}]"#;
+    let lines = [
+        r#"{"sessionId":"s","projectHash":"h"}"#.to_string(),
+        asked(),
+        with_call(r#""status":"scheduled""#),
+        with_call(answer),
+        "{torn".into(),
+        r#"{"$set":{"summary":"x"}}"#.into(),
+        message("g2", 5, r#""type":"gemini","content":"two","thoughts":[{"subject":"s","description":"d"}]"#),
+        r#"{"$rewindTo":"g2"}"#.into(),
+        message("x", 6, r#""type":"hologram","content":"three""#),
+        message("u9", 7, r#""type":"user","content":"four""#),
+    ];
+    let text = lines.join("\n") + "\n";
+    let mut whole = Vec::new();
+    crate::agent::gemini::read_whole(text.as_bytes(), &mut |entry| whole.push(entry));
+    let by_id = |entries: &[Entry]| {
+        let mut entries: Vec<String> = entries.iter().map(|entry| format!("{} {}", entry.id, shown(entry))).collect();
+        entries.sort();
+        entries
+    };
+    for step in [1, 7, 50, text.len()] {
+        let mut fed = Fed::new();
+        let mut now = 10_000;
+        let mut before = Vec::new();
+        // One byte alone may be the beginning of either form.
+        for end in (step.max(2)..text.len()).step_by(step).chain([text.len()]) {
+            fed.put(&text[..end], now);
+            now += 5_000;
+            let shown = fed.look(now);
+            assert_eq!(shown[..before.len()], before, "{end}");
+            before = shown;
+        }
+        assert_eq!(by_id(&fed.entries()), by_id(&whole), "{step}");
+    }
+}
