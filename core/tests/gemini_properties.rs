@@ -1,4 +1,5 @@
 //! What holds of any session of Gemini CLI, damaged ones included.
+#![expect(clippy::unwrap_used, reason = "a test")]
 
 use std::collections::BTreeSet;
 

@@ -43,6 +43,7 @@ fn a_conversation_is_printed_and_one_that_is_none_is_named() {
             ".codex/archived_sessions",
             ".pi/agent/sessions",
             ".local/share/opencode/storage",
+            ".gemini/tmp",
         ]
         .map(path)
         .join(", ")

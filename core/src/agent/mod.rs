@@ -214,6 +214,17 @@ impl AgentKind {
         }
     }
 
+    /// The reader of a file with this beginning that this kind wrote, and whether it takes the whole file as one line.
+    #[must_use]
+    pub fn file_reader(self, head: &[u8]) -> (Box<dyn Reader>, bool) {
+        match self {
+            Self::Gemini if gemini::layout::recorded(head).cwd_digest.is_some() => {
+                (Box::new(gemini::SessionReader), true)
+            }
+            _ => (self.reader(), false),
+        }
+    }
+
     /// The kind that wrote a file with this beginning.
     #[must_use]
     pub fn that_wrote(head: &[u8]) -> Self {

@@ -76,7 +76,7 @@ struct Survey {
 
 impl Survey {
     fn file(&mut self, path: &Path, table: bool) -> io::Result<()> {
-        let reader = reader_of(path)?;
+        let (reader, is_one_line) = reader_of(path)?;
         let mut state = State::default();
         let name = path.to_string_lossy();
         let mut each = |line: &Line<'_>| {
@@ -89,7 +89,7 @@ impl Survey {
             }
             Ok::<(), Infallible>(())
         };
-        each_line(path, &mut each).map(drop)
+        each_line(path, is_one_line, &mut each).map(drop)
     }
 }
 
@@ -114,8 +114,10 @@ fn find(path: &Path, depth: usize, files: &mut Vec<PathBuf>) -> io::Result<()> {
 
 /// A run log of children lies beside their transcripts.
 fn is_transcript(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "jsonl")
-        && path.file_name().is_some_and(|name| name != "journal.jsonl")
+    let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    // Of documents only those of Gemini CLI are sessions.
+    let is_document = name.starts_with("session-") && name.ends_with(".json");
+    is_document || (name.ends_with(".jsonl") && name != "journal.jsonl")
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Problem {

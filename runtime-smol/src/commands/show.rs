@@ -25,15 +25,16 @@ use panewire_host::render::{Renderer, View};
 pub(crate) fn run(json: bool, what: &str, places: &Places) -> Result<(), Problem> {
     let path = find(what, places)?;
     let unreadable = |error| Problem::new(format_args!("cannot read {}: {error}", path.display()));
+    let (reader, is_one_line) = reader_of(&path).map_err(unreadable)?;
     let mut printer = Printer {
-        reader: reader_of(&path).map_err(unreadable)?,
+        reader,
         state: State::default(),
         printed: 0,
         json,
         renderer: Renderer::for_stdout(),
         out: BufWriter::new(io::stdout().lock()),
     };
-    match each_line(&path, |line| printer.line(line)).map_err(unreadable)? {
+    match each_line(&path, is_one_line, |line| printer.line(line)).map_err(unreadable)? {
         ControlFlow::Continue(()) => {
             if printer.printed == 0 {
                 // Who closed our standard error does not want to read it.
@@ -45,11 +46,16 @@ pub(crate) fn run(json: bool, what: &str, places: &Places) -> Result<(), Problem
     }
 }
 
-/// Reads a transcript line by line until there are no more, or `each` fails.
+/// Reads a transcript line by line, or as one, until there are no more, or `each` fails.
 pub(crate) fn each_line<E>(
     path: &Path,
+    is_one_line: bool,
     mut each: impl FnMut(&Line<'_>) -> Result<(), E>,
 ) -> io::Result<ControlFlow<E>> {
+    if is_one_line {
+        let whole = each(&Line { offset: 0, bytes: &fs::read(path)?, over_cap: None });
+        return Ok(whole.map_or_else(ControlFlow::Break, ControlFlow::Continue));
+    }
     let mut file = File::open(path)?;
     let mut lines = LineSplitter::new(0, Limits::default().line_bytes);
     let mut buffer = vec![0; MAX_READ_BYTES];
@@ -112,19 +118,14 @@ pub(crate) fn places_of(roots: &Roots) -> String {
     all.join(", ")
 }
 
-/// The reader of a file, told by its beginning, and for children by its name.
-pub(crate) fn reader_of(path: &Path) -> io::Result<Box<dyn Reader>> {
-    Ok(match kind_of(path)? {
-        AgentKind::Claude => Box::new(ClaudeReader { selection: selection(path) }),
-        kind => kind.reader(),
-    })
-}
-
-/// The kind of agent that wrote a file.
-fn kind_of(path: &Path) -> io::Result<AgentKind> {
+/// The reader of a file, told by its beginning, and for children by its name; and whether the file is one line to it.
+pub(crate) fn reader_of(path: &Path) -> io::Result<(Box<dyn Reader>, bool)> {
     let mut head = Vec::new();
     File::open(path)?.take(PROBE_BYTES as u64).read_to_end(&mut head)?;
-    Ok(AgentKind::that_wrote(&head))
+    Ok(match AgentKind::that_wrote(&head) {
+        AgentKind::Claude => (Box::new(ClaudeReader { selection: selection(path) }), false),
+        kind => kind.file_reader(&head),
+    })
 }
 
 /// Children of a session have files of their own, named so.

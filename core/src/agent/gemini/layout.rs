@@ -95,11 +95,14 @@ impl Layout for GeminiLayout {
         recorded
     }
 
-    /// A spool of ours, of this kind.
+    /// A session, or a spool of ours of this kind.
     fn wrote(&self, head: &[u8]) -> bool {
-        first_object(head).is_some_and(|record| {
-            record.get("spool").is_some() && record.get("kind").is_some_and(|kind| kind.is("gemini"))
-        })
+        let recorded = recorded(head);
+        let is_session = recorded.session.is_some() && recorded.cwd_digest.is_some();
+        is_session
+            || first_object(head).is_some_and(|record| {
+                record.get("spool").is_some() && record.get("kind").is_some_and(|kind| kind.is("gemini"))
+            })
     }
 
     fn search(&self, roots: &Roots, cwd: Option<&str>, wanted: &Wanted) -> Search {

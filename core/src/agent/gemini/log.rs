@@ -54,6 +54,13 @@ pub(super) enum Other<'a> {
     NoSession(Value<'a>),
 }
 
+impl Other<'_> {
+    /// Whether it is there by mistake.
+    pub(super) const fn is_damage(self) -> bool {
+        matches!(self, Self::Damaged(_) | Self::NoSession(_))
+    }
+}
+
 /// Why a file has no list now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Torn {

@@ -12,6 +12,7 @@ pub mod layout;
 mod call;
 mod log;
 mod render;
+mod session;
 mod store;
 
 use alloc::collections::BTreeSet;
@@ -21,6 +22,7 @@ use self::log::{Log, What};
 use super::shown::glance;
 use crate::entry::Entry;
 
+pub use session::SessionReader;
 pub use store::Store;
 
 /// The entries of a whole session, as if all of it had settled: for whoever has the file and no spool.

@@ -54,6 +54,7 @@ impl StoredSession {
             conversation: true,
             child: self.parent.is_some(),
             first_prompt: self.title.clone(),
+            ..Recorded::default()
         }
     }
 
