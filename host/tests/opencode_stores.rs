@@ -3,23 +3,22 @@
 #![cfg(feature = "opencode-sqlite")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use std::collections::VecDeque;
+mod feeding;
+
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+use feeding::{Feeding, said};
+use panewire_core::agent::AgentKind;
 use panewire_core::agent::locate::{Locate, LocateError, Located, Wanted};
 use panewire_core::agent::sessions::Sessions;
-use panewire_core::agent::{AgentKind, Caps, Line, Reader as _, spooled::SpoolReader};
-use panewire_core::config::{Config, Demo, Herdr, HerdrMode, Roots, Server};
-use panewire_core::entry::{Body, Entry, Role};
+use panewire_core::config::{Config, Roots};
 use panewire_core::ids::SessionId;
-use panewire_core::limits::Limits;
-use panewire_core::machine::Machine as _;
-use panewire_core::source::spool::{Feed, FeedEvent, Spool, Stored};
-use panewire_host::{Cancel, Clock, Limit, Performer};
+use panewire_core::source::spool::Stored;
+use panewire_host::Clock;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
@@ -75,20 +74,7 @@ impl Home {
     }
 
     fn config(&self) -> Config {
-        Config {
-            version: String::new(),
-            server: Server::default(),
-            site: &[],
-            own_names: Vec::new(),
-            allow_hosts: Vec::new(),
-            allow_origins: Vec::new(),
-            tokens: Vec::new(),
-            roots: self.roots(),
-            state_dir: self.text("ours"),
-            herdr: Herdr { mode: HerdrMode::Off, socket: None, program: String::new(), sessions_dir: None },
-            demo: Demo::Auto,
-            limits: Limits::default(),
-        }
+        feeding::config(self.roots(), &self.text("ours"))
     }
 
     fn put(&self, sql: &str, values: impl rusqlite::Params) {
@@ -120,79 +106,8 @@ impl Home {
 
     fn feed(&self, located: &Located) -> Feeding {
         let Located { path, under, session, .. } = located.clone();
-        let stored = Stored { kind: AgentKind::Opencode, session, path, under };
-        let source = stored.clone().source(&self.text("ours"));
-        let feeder = AgentKind::Opencode.feeder(&stored, &self.config()).unwrap();
-        let spool = Spool::new(&self.text("ours"), "opencode", &stored.session);
-        Feeding { feed: Feed::new(spool, feeder), spool: source.path.into(), asked: Vec::new(), troubles: Vec::new() }
+        Feeding::of(Stored { kind: AgentKind::Opencode, session, path, under }, &self.config())
     }
-}
-
-/// A feed that really asks.
-struct Feeding {
-    feed: Feed,
-    spool: PathBuf,
-    /// What the last look asked.
-    asked: Vec<String>,
-    troubles: Vec<String>,
-}
-
-impl Feeding {
-    /// One look, to its end.
-    fn look(&mut self) -> Vec<Entry> {
-        let (clock, performer) = (Clock::start(), Performer::new());
-        self.asked.clear();
-        self.feed.look(clock.now());
-        let mut waiting = VecDeque::new();
-        loop {
-            while let Some(asked) = self.feed.poll_op() {
-                waiting.push_back(asked);
-            }
-            let Some((tag, op)) = waiting.pop_front() else { break };
-            self.asked.push(format!("{op:?}").split(' ').next().unwrap().to_owned());
-            let answer = performer.perform(&op, &Limit::begin(Cancel::default()));
-            self.feed.handle_outcome(clock.now(), tag, answer.outcome());
-        }
-        while let Some(event) = self.feed.poll_event() {
-            if let FeedEvent::Trouble(text) = event {
-                self.troubles.push(text);
-            }
-        }
-        entries(&self.spool)
-    }
-
-    fn texts(&mut self) -> Vec<String> {
-        self.look().iter().map(said).collect()
-    }
-}
-
-fn entries(path: &Path) -> Vec<Entry> {
-    let bytes = std::fs::read(path).unwrap_or_default();
-    let mut entries = Vec::new();
-    for line in bytes.split(|byte| *byte == b'\n') {
-        let line = Line { offset: 0, bytes: line, over_cap: None };
-        SpoolReader.read(&line, &Caps::WIRE, &mut |entry| entries.push(entry));
-    }
-    entries
-}
-
-fn said(entry: &Entry) -> String {
-    let who = match entry.role {
-        Role::User => "user",
-        Role::Assistant => "assistant",
-        Role::System => "system",
-    };
-    let what = match &entry.body {
-        Body::Message(text) => text.text.clone(),
-        Body::Thinking(text) => format!("({})", text.text),
-        Body::Attachment(text) => text.text.clone(),
-        Body::ToolCall(call) => format!("{} {}", call.name, call.input_summary.clone().unwrap_or_default()),
-        Body::ToolResult(result) => {
-            let output = result.output_summary.clone().unwrap_or_default();
-            format!("{} {output}{}", result.ok, result.diff.clone().map_or(String::new(), |diff| format!("\n{diff}")))
-        }
-    };
-    format!("{who}: {what}")
 }
 
 fn by_id(id: &str) -> Wanted {
