@@ -24,11 +24,13 @@ pub(crate) struct Greeting {
     pub(crate) serve: Serve,
     /// The program that follows a pane.
     pub(crate) follow: String,
+    /// Where the daemon listens.
+    pub(crate) url: String,
 }
 
 /// Asks the daemon's own core, as a client would.
 pub(crate) async fn greet(inbox: Inbox, greeting: Greeting) {
-    let Greeting { secret, log, serve, follow } = greeting;
+    let Greeting { secret, log, serve, follow, url } = greeting;
     let request = Request::get("/panes").header(HOST, "localhost").header(AUTHORIZATION, format!("Bearer {secret}"));
     let Ok(request) = request.body(()) else {
         return;
@@ -45,6 +47,9 @@ pub(crate) async fn greet(inbox: Inbox, greeting: Greeting) {
     if serve.log >= Level::Info {
         let state_dir = serve.places.state_dir.as_ref().map(|path| path.to_string_lossy().into_owned());
         let mut text = text(&listing, &follow, state_dir.as_deref(), SystemTime::now());
+        if cfg!(feature = "web") {
+            let _ = writeln!(text, "Or open {url}/ in a browser.");
+        }
         if token::from_environment().is_ok_and(|token| token.is_some()) {
             let _ = writeln!(text, "Every client needs the token that {} holds here.", token::VARIABLE);
         }

@@ -117,7 +117,8 @@ impl Startup {
 
     /// Tells on standard error what there is to follow, and that `follow` is the program to do it with.
     pub fn greet(&self, inbox: Inbox, follow: String) -> impl Future<Output = ()> + Send + use<> {
-        let greeting = Greeting { secret: self.secret.clone(), log: self.log, serve: self.serve.clone(), follow };
+        let (secret, url) = (self.secret.clone(), self.config.server.url.clone());
+        let greeting = Greeting { secret, log: self.log, serve: self.serve.clone(), follow, url };
         greeting::greet(inbox, greeting)
     }
 }

@@ -28,6 +28,8 @@ after(async () => {
 
 describe('a question', () => {
   it('is answered by its button, with the fingerprint of what was seen', async () => {
+    stage.reactions = [{ pane_id: 'w1:p1', to: '1', screen: screen('working'), status: 'working' }];
+    stage.desk();
     const page = await open(browser, stage, { hash: pane('w1:p1') });
     await page.getByRole('heading', { name: 'Do you want to proceed?' }).waitFor();
     assert.deepEqual(await page.locator('button.choice').evaluateAll((all) => all.map((each) => each.innerText.replaceAll('\n', ' ').trim())), [
@@ -39,11 +41,14 @@ describe('a question', () => {
     const sent = page.waitForRequest((request) => request.method() === 'POST');
     await page.locator('button.choice:enabled').first().click();
     assert.deepEqual((await sent).postDataJSON(), { pane: 'w1:p1', text: '1\n', question: card.blocked.fingerprint });
+    await page.locator('.state.working').waitFor();
+    await page.locator('.question').waitFor({ state: 'detached' });
+    assert.deepEqual(stage.typed(), [{ pane_id: 'w1:p1', bytes: '1' }], 'the agent took the digit; no Enter came behind it');
     await page.context().close();
   });
 
   it('that is another one by now is not answered, and the new one is shown', async () => {
-    stage.screens['w1:p1'] = screen('permission');
+    stage.reactions = [];
     stage.desk();
     const page = await open(browser, stage, { viewport: DESKTOP, hash: pane('w1:p1') });
     await page.locator('button.choice:enabled').first().waitFor();
@@ -54,6 +59,7 @@ describe('a question', () => {
     const answered = page.waitForResponse((response) => response.request().method() === 'POST');
     await page.locator('button.choice:enabled').first().click();
     assert.equal((await answered).status(), 409);
+    assert.deepEqual(stage.typed(), []);
     await page.getByRole('alert').filter({ hasText: /another question by now/ }).waitFor();
     await page.unroute('**/agent-state?*');
     await page.reload();
@@ -70,6 +76,7 @@ describe('words', () => {
     await page.keyboard.press('Enter');
     assert.deepEqual((await sent).postDataJSON(), { pane: 'w1:p2', text: 'Turn the lamp once more, please.\n' });
     assert.equal((await (await sent).response()).status(), 200);
+    assert.deepEqual(stage.typed().map(({ bytes }) => bytes), ['Turn the lamp once more, please.', '\r']);
     await page.locator('.sent').filter({ hasText: 'Turn the lamp once more' }).waitFor();
     assert.equal(await page.getByPlaceholder('Message the agent').inputValue(), '');
     await page.context().close();

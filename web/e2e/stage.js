@@ -45,24 +45,29 @@ export class Stage {
     symlinkSync(herdrProgram, join(this.bin, 'herdr'));
     this.panes = [];
     this.screens = {};
+    this.reactions = [];
     this.desk();
   }
 
-  /** Says what herdr knows. */
+  /** Says what herdr knows; what was typed before is forgotten. */
   desk() {
     const file = join(this.bin, 'herdr.json');
-    writeFileSync(`${file}.new`, JSON.stringify({ panes: this.panes, screens: this.screens }));
+    writeFileSync(`${file}.new`, JSON.stringify({ panes: this.panes, screens: this.screens, reactions: this.reactions }));
     renameSync(`${file}.new`, file);
   }
 
+  /** What was typed into the panes since then. */
+  typed() {
+    return JSON.parse(readFileSync(join(this.bin, 'herdr.json'), 'utf8')).typed ?? [];
+  }
+
   pane(id, { cwd, session, status = 'idle', title, agent = 'claude' }) {
-    const [workspace, pane] = id.split(':');
+    const [workspace] = id.split(':');
     this.panes.push({
       terminal_id: `term_${id.replace(':', '_')}`, agent, agent_status: status, workspace_id: workspace, tab_id: `${workspace}:t1`, pane_id: id, focused: false,
       state_change_seq: 4, cwd, foreground_cwd: cwd, revision: 1, ...(title && { terminal_title: `✳ ${title}`, terminal_title_stripped: title }),
       ...(session && { agent_session: { source: 'herdr:claude', agent, kind: 'id', value: session } }),
     });
-    void pane;
     this.desk();
   }
 

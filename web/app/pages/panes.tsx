@@ -92,7 +92,8 @@ function PaneItem({ pane }: { readonly pane: Pane }): JSX.Element {
   const at = route.value;
   const isHere = at.page === 'pane' && at.pane === pane.pane;
   const question = card?.blocked?.question || (card?.agent_status === 'blocked' ? card.headline : undefined);
-  const does = question ?? card?.headline ?? pane.title;
+  // A headline that is an item of a list says the same without its mark.
+  const does = (question ?? card?.headline ?? pane.title).replace(/^[-*] (?:\[[ x]\] )?/, '');
   const directory = pane.cwd?.split('/').filter((part) => part !== '').at(-1);
   const name = pane.isHerdrs ? directory ?? pane.pane : directory ?? pane.title ?? pane.pane;
   return (

@@ -54,7 +54,7 @@ export function Dock({ pane, card, bar, waiting, onSent, onActed }: Props): JSX.
     <footer class="dock">
       {blocked && <Question blocked={blocked} card={card} disabled={bar !== undefined || busy} onChoose={choose} />}
       {isRiddle && card && <Riddle card={card} />}
-      {(keys || isRiddle) && bar === undefined && <KeyPad disabled={busy} onPress={press} />}
+      {(keys || isRiddle || blocked?.options.some(({ checked }) => checked !== undefined)) && bar === undefined && <KeyPad disabled={busy} onPress={press} />}
       {waiting.map((text, at) => <p key={at} class="sent" dir="auto"><Icon name="send" />{prose(text)}</p>)}
       <p class="problem" role="alert">{problem}</p>
       {bar === undefined ? (

@@ -87,7 +87,7 @@ function Content({ entry, conversation, place }: ContentProps): JSX.Element {
     return <ToolCard entry={entry} call={tool} answer={conversation.resultOf(tool.id)} child={conversation.childOf(tool.id)} place={place} />;
   }
   if (entry.result) return <LoneResult entry={entry} result={entry.result} place={place} />;
-  if (entry.kind === 'attachment') return <p class="attachment"><Icon name={/image/i.test(text) ? 'image' : 'clip'} /><span dir="auto">{prose(text).replace(/^\[(.*)\]$/s, '$1')}</span></p>;
+  if (entry.kind === 'attachment') return <p class="chip"><Icon name={/image/i.test(text) ? 'image' : 'clip'} /><span dir="auto">{prose(text).replace(/^\[(.*)\]$/s, '$1')}</span></p>;
   if (entry.kind === 'thinking') return <Thinking entry={entry} place={place} />;
   if (entry.role === 'system') return <Note entry={entry} place={place} />;
   return <Message entry={entry} place={place} />;

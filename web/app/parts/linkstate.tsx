@@ -17,7 +17,7 @@ export function LinkState({ link, onRetry }: { readonly link: Link; readonly onR
     <span class={`link-state ${link.kind}`}>
       <span class="dot" aria-hidden="true" />
       <span role="status">{WORDS[link.kind]}</span>
-      {link.kind === 'offline' && <span aria-hidden="true">, again in {Math.max(0, Math.ceil((link.retryAt - now) / 1000))} s</span>}
+      {link.kind === 'offline' && <span aria-hidden="true">· again in {Math.max(0, Math.ceil((link.retryAt - now) / 1000))} s</span>}
       {canRetry && <button type="button" class="more" onClick={onRetry}>Try now</button>}
     </span>
   );
