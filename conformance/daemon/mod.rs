@@ -16,6 +16,7 @@ mod load;
 mod machine;
 mod named;
 mod pairing;
+mod push;
 mod refusals;
 mod serve;
 mod vectors;

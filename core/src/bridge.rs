@@ -47,6 +47,7 @@ mod feeds;
 mod hints;
 mod long_lines;
 mod ops;
+mod push;
 mod rosters;
 mod rotation;
 mod sessions;
@@ -69,6 +70,7 @@ use self::exchange::Exchange;
 use self::hints::Directories;
 use self::long_lines::LongLines;
 use self::ops::{Ops, Owner};
+use self::push::Push;
 use self::sessions::Sessions;
 use self::snapshots::Snapshots;
 use self::store::IndexStore;
@@ -112,6 +114,7 @@ pub struct Bridge {
     errands: Errands,
     events: Events,
     snapshots: Snapshots,
+    push: Push,
     store: IndexStore,
     demo: DemoPane,
     devices: Devices,
@@ -146,7 +149,7 @@ impl Bridge {
     pub fn new(config: Config) -> Self {
         let store = IndexStore::new(&config.state_dir);
         let devices = Devices::new(&config.state_dir);
-        Self {
+        let mut bridge = Self {
             config,
             now: Now::default(),
             outputs: VecDeque::new(),
@@ -169,6 +172,7 @@ impl Bridge {
             errands: Errands::default(),
             events: Events::default(),
             snapshots: Snapshots::default(),
+            push: Push::default(),
             store,
             demo: DemoPane::default(),
             devices,
@@ -176,7 +180,11 @@ impl Bridge {
             paused: BTreeSet::new(),
             unproven: BTreeSet::new(),
             long_lines: LongLines::default(),
+        };
+        if bridge.is_pushing() {
+            bridge.timers.set(Timer::Events, Instant::default());
         }
+        bridge
     }
 
     /// Takes one input. Drain with [`poll_output`](Self::poll_output) until [`Output::Wait`] before the next.
@@ -243,6 +251,7 @@ impl Bridge {
                 Timer::Grace(no) => self.drop_stream(no),
                 Timer::Errand(no) => self.resume_errand(no),
                 Timer::Events => self.look_for_changes(),
+                Timer::Push(no) => self.push_again(no),
                 Timer::Demo => self.run_demo(),
             }
         }
@@ -322,6 +331,7 @@ impl Bridge {
                 }
             }
             Owner::Survey => return self.survey_outcome(tag, outcome),
+            Owner::Push(no) => return self.push_outcome(no, tag, outcome),
             Owner::Store => {
                 self.store.handle_outcome(now, tag, outcome);
                 return self.ops.issue_all(Owner::Store, &mut self.store, &mut self.outputs);

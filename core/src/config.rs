@@ -31,6 +31,8 @@ pub struct Config {
     pub state_dir: String,
     /// How herdr is asked.
     pub herdr: Herdr,
+    /// Who is told of agents that need a person.
+    pub push: Push,
     /// When the demo pane is there.
     pub demo: Demo,
     /// The bounds.
@@ -104,6 +106,44 @@ pub enum HerdrMode {
     Cli,
     /// Never: standalone panes only.
     Off,
+}
+
+/// Who is told of agents that need a person, and how much.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Push {
+    /// Where it is told. None: nobody watches for it.
+    pub targets: Vec<PushTarget>,
+    /// How much is told.
+    pub detail: PushDetail,
+}
+
+/// Somebody who is told.
+#[derive(Clone, PartialEq, Eq)]
+pub enum PushTarget {
+    /// A URL that takes JSON.
+    Webhook(String),
+    /// The URL of an ntfy topic.
+    Ntfy(String),
+}
+
+/// Without what may be a secret.
+impl core::fmt::Debug for PushTarget {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let kind = if matches!(self, Self::Webhook(_)) { "Webhook" } else { "Ntfy" };
+        f.debug_tuple(kind).field(&self.place()).finish()
+    }
+}
+
+/// How much is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PushDetail {
+    /// That some agent needs a person, or has finished.
+    None,
+    /// Also which: the names of machine and task.
+    #[default]
+    Title,
+    /// Also what it asks or has said.
+    Full,
 }
 
 /// When the pane `demo` is served.

@@ -93,6 +93,8 @@ pub enum Why {
     Typing,
     /// Those who follow events are told what has changed.
     EventsPoll,
+    /// A message that could not be pushed is tried again.
+    Push,
     /// The demo conversation goes on.
     Demo,
 }

@@ -23,6 +23,7 @@ pub mod limits;
 pub mod machine;
 pub mod mobile;
 pub mod pane;
+pub mod push;
 pub mod roster;
 pub mod screen;
 pub mod source;

@@ -476,6 +476,30 @@ pub const STANDALONE_POLL: Duration = Duration::from_secs(10);
 /// Times as long as a look for changes took is waited before the next one, if that is longer.
 pub const EVENTS_REST: u32 = 4;
 
+/// Time between two looks for agents that need a person, where somebody is to be told and nobody follows events.
+pub const PUSH_POLL: Duration = Duration::from_secs(3);
+
+/// Time that one try to push may take.
+pub const PUSH_WITHIN: Duration = Duration::from_secs(15);
+
+/// Pauses between the tries. After the last try a message is given up, and the log says so.
+pub const PUSH_RESTS: [Duration; 2] = [Duration::from_millis(250), Duration::from_millis(500)];
+
+/// Bytes of the answer to one.
+pub const PUSH_ANSWER_BYTES: usize = 64 * 1024;
+
+/// Messages that are made or on their way at once. One more is not sent, and the log says so.
+pub const MAX_PUSHES: usize = 64;
+
+/// Unicode scalar values of a message's title. More is cut and ends in `…`.
+pub const PUSH_TITLE_CHARS: usize = 120;
+
+/// Unicode scalar values of its body. More is cut and ends in `…`.
+pub const PUSH_BODY_CHARS: usize = 240;
+
+/// Options of a question that are pushed, the first ones.
+pub const PUSH_OPTIONS: usize = 4;
+
 /// Events that wait for a client which does not take them. With one more it is closed with 4000.
 pub const MAX_WAITING_EVENTS: usize = 256;
 

@@ -23,6 +23,8 @@ pub(crate) enum Timer {
     Errand(u64),
     /// Changes are looked for, for those who follow events.
     Events,
+    /// A message that could not be pushed is tried again.
+    Push(u64),
     /// The demo conversation goes on.
     Demo,
 }
@@ -37,6 +39,7 @@ impl Timer {
             Self::Grace(_) => Why::Grace,
             Self::Errand(_) => Why::Typing,
             Self::Events => Why::EventsPoll,
+            Self::Push(_) => Why::Push,
             Self::Demo => Why::Demo,
         }
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use lexopt::prelude::*;
-use panewire_core::config::HerdrMode;
+use panewire_core::config::{HerdrMode, Push, PushDetail, PushTarget};
 use panewire_core::io::Level;
 
 use crate::pairing::Pair;
@@ -84,7 +84,7 @@ pub enum Command {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServerCommand {
     /// Run the daemon.
-    Serve(Serve),
+    Serve(Box<Serve>),
     /// Print the help.
     Help,
     /// Print the version.
@@ -104,6 +104,8 @@ pub struct Serve {
     pub allow_origins: Vec<String>,
     /// What the log says at most.
     pub log: Level,
+    /// Who is told of agents that need a person.
+    pub push: Push,
     /// Serve the demo pane even when there is something else to follow.
     pub demo: bool,
 }
@@ -131,6 +133,7 @@ impl Default for Serve {
             allow_hosts: Vec::new(),
             allow_origins: Vec::new(),
             log: Level::Info,
+            push: Push::default(),
             demo: false,
         }
     }
@@ -236,7 +239,7 @@ pub fn parse_server(arguments: impl IntoIterator<Item = OsString>) -> Result<Ser
         _ => {}
     }
     match options(Topic::Server, arguments)? {
-        Command::Serve(serve) => Ok(ServerCommand::Serve(serve)),
+        Command::Serve(serve) => Ok(ServerCommand::Serve(Box::new(serve))),
         Command::Version => Ok(ServerCommand::Version),
         _ => Ok(ServerCommand::Help),
     }
@@ -277,6 +280,20 @@ fn read(topic: Topic, arguments: Vec<OsString>) -> Result<Command, Unclear> {
                     "info" => Level::Info,
                     "debug" => Level::Debug,
                     other => return Err(Unclear::new(format!("--log is warn, info or debug, not '{other}'"))),
+                };
+            }
+            Long("push") if topic.serves() => {
+                serve.push.targets.push(PushTarget::Webhook(push_url("--push", text(&mut parser)?)?));
+            }
+            Long("push-ntfy") if topic.serves() => {
+                serve.push.targets.push(PushTarget::Ntfy(push_url("--push-ntfy", text(&mut parser)?)?));
+            }
+            Long("push-detail") if topic.serves() => {
+                serve.push.detail = match text(&mut parser)?.as_str() {
+                    "none" => PushDetail::None,
+                    "title" => PushDetail::Title,
+                    "full" => PushDetail::Full,
+                    other => return Err(Unclear::new(format!("--push-detail is none, title or full, not '{other}'"))),
                 };
             }
             Long("demo") if topic.serves() => serve.demo = true,
@@ -326,6 +343,23 @@ fn path(parser: &mut lexopt::Parser) -> Result<PathBuf, Unclear> {
         return Err(Unclear::new("a path is empty".to_owned()));
     }
     Ok(path)
+}
+
+/// A URL that can be called. What is wrong is said without repeating it: it may hold a secret.
+fn push_url(option: &str, url: String) -> Result<String, Unclear> {
+    let wrong = |what: &str| Err(Unclear::new(format!("{option} {what}")));
+    let Some(rest) = url.strip_prefix("http://") else {
+        return wrong(if url.starts_with("https://") {
+            "speaks http only: this program was built without TLS; name a relay on this machine or network"
+        } else {
+            "wants a URL that begins with http://"
+        });
+    };
+    let host = rest.split(['/', '?']).next().unwrap_or_default();
+    if host.is_empty() || host.contains('@') || url.contains('#') || url.chars().any(|char| !char.is_ascii_graphic()) {
+        return wrong("wants a URL with a host, without a user, a fragment or characters that are not escaped");
+    }
+    Ok(url)
 }
 
 /// `HOST:PORT`; a port alone is one on loopback.
@@ -433,6 +467,10 @@ macro_rules! serve_help {
   --allow-host NAME       a further name that clients may use for this machine (repeatable)
   --allow-origin ORIGIN   a web page's origin that may call, such as https://app.example (repeatable)
   --log warn|info|debug   what standard error tells [info]
+  --push URL              post to this webhook when an agent needs a person or has finished (repeatable)
+  --push-ntfy URL         the same to this ntfy topic (repeatable)
+  --push-detail none|title|full
+                          how much is told: that, also the names of machine and task, also what is asked [title]
   --demo                  serve the pane 'demo' even when there is something else to follow
 
 On standard output it says where it listens, in one line. Clients need the token: see 'panewire token'.
@@ -581,7 +619,8 @@ mod tests {
     fn every_flag_of_serve_is_read() {
         let all = serve(
             "serve --listen 0.0.0.0:0 --home /h --state-dir=/s --herdr cli --herdr-bin /b --herdr-socket /k \
-             --allow-host a --allow-host b --allow-origin https://c --log debug --demo",
+             --allow-host a --allow-host b --allow-origin https://c --log debug --demo \
+             --push http://h/x --push-ntfy http://n:80/t?auth=y --push-detail full",
         );
         let places = Places {
             home: Some("/h".into()),
@@ -596,6 +635,13 @@ mod tests {
             allow_hosts: vec!["a".into(), "b".into()],
             allow_origins: vec!["https://c".into()],
             log: Level::Debug,
+            push: Push {
+                targets: vec![
+                    PushTarget::Webhook("http://h/x".into()),
+                    PushTarget::Ntfy("http://n:80/t?auth=y".into()),
+                ],
+                detail: PushDetail::Full,
+            },
             demo: true,
         };
         assert_eq!(all, expected);
@@ -674,9 +720,9 @@ mod tests {
     fn the_server_takes_the_flags_of_serve_and_no_command() {
         let server = |line: &str| parse_server(line.split_whitespace().map(OsString::from));
         let line = "--listen 9000 --demo --herdr none --state-dir /s";
-        assert_eq!(server(line), Ok(ServerCommand::Serve(serve(line))));
+        assert_eq!(server(line), Ok(ServerCommand::Serve(Box::new(serve(line)))));
         assert_eq!(server(&format!("serve {line}")), server(line));
-        assert_eq!(server(""), Ok(ServerCommand::Serve(Serve::default())));
+        assert_eq!(server(""), Ok(ServerCommand::Serve(Box::default())));
         assert_eq!((server("help"), server("--demo -h")), (Ok(ServerCommand::Help), Ok(ServerCommand::Help)));
         assert_eq!(server("--version"), Ok(ServerCommand::Version));
         let error = |line| server(line).unwrap_err().to_string();
@@ -699,6 +745,18 @@ mod tests {
         assert_eq!(error("token --home="), "a path is empty (see panewire token --help)");
         assert_eq!(error("--herdr ssh"), "--herdr is auto, socket, cli or none, not 'ssh' (see panewire serve --help)");
         assert_eq!(error("--log loud"), "--log is warn, info or debug, not 'loud' (see panewire serve --help)");
+        let detail = "--push-detail is none, title or full, not 'all' (see panewire serve --help)";
+        assert_eq!(error("--push-detail all"), detail);
+        for (url, wants) in [
+            ("https://h/secret", "speaks http only: "),
+            ("ftp://h/secret", "wants a URL that begins with http://"),
+            ("http:///secret", "wants a URL with a host, "),
+            ("http://user:secret@h/", "wants a URL with a host, without a user, "),
+            ("http://h/secret#x", "wants a URL with a host, "),
+        ] {
+            let said = error(&format!("--push {url}"));
+            assert!(said.starts_with(&format!("--push {wants}")) && !said.contains("secret"), "{said}");
+        }
         for address in ["x", "host", "host:", ":80", "host:99999"] {
             assert_eq!(
                 error(&format!("--listen {address}")),

@@ -123,6 +123,7 @@ impl Surroundings {
             roots: self.roots.clone(),
             state_dir: text(&self.state_dir)?,
             herdr: self.herdr.clone(),
+            push: serve.push.clone(),
             demo: if serve.demo { Demo::Always } else { Demo::Auto },
             limits: Limits::default(),
         })
@@ -199,7 +200,7 @@ fn not_utf8(path: &Path) -> Unusable {
 
 #[cfg(test)]
 mod tests {
-    use panewire_core::config::HerdrMode;
+    use panewire_core::config::{HerdrMode, Push, PushDetail, PushTarget};
 
     use super::*;
 
@@ -312,12 +313,15 @@ mod tests {
             allow_origins: vec!["https://app.example".into()],
             log: panewire_core::io::Level::Info,
             demo: true,
+            push: Push { targets: vec![PushTarget::Ntfy("http://ntfy.example/t".into())], detail: PushDetail::Full },
         };
         let config = surroundings.config(&serve, "secret").unwrap();
         assert_eq!(config.roots.claude, format!("{home}/.claude"));
         assert_eq!(config.state_dir, format!("{home}/.local/state/panewire"));
         assert_eq!((config.demo, config.allow_hosts), (Demo::Always, vec!["tail.net".to_owned()]));
         assert_eq!(config.server, Server { id: String::new(), name: "box".into(), url: String::new() });
+        assert_eq!(config.push, serve.push);
+        assert!(!format!("{:?}", config.push).contains("/t"), "a topic is a secret");
         assert!(config.tokens.iter().any(|digest| digest.matches("secret")));
         assert!(!format!("{:?}", config.tokens).contains("secret"));
     }

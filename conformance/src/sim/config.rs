@@ -1,7 +1,7 @@
 //! The configuration that scenarios start from.
 
 use panewire_core::Config;
-use panewire_core::config::{Demo, Herdr, HerdrMode, Roots, Server};
+use panewire_core::config::{Demo, Herdr, HerdrMode, Push, Roots, Server};
 use panewire_core::http::auth::TokenDigest;
 use panewire_core::limits::Limits;
 
@@ -51,6 +51,7 @@ pub fn config() -> Config {
             sessions_dir: Some(HERDR_SESSIONS.into()),
             program: HERDR_PROGRAM.into(),
         },
+        push: Push::default(),
         demo: Demo::Auto,
         limits: Limits::default(),
     }

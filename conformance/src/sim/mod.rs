@@ -22,6 +22,7 @@ pub mod random;
 pub mod reply;
 pub mod scene;
 pub mod transcript;
+pub mod web;
 pub mod world;
 
 pub use client::{Ask, Client, Frames, Received, Speed};

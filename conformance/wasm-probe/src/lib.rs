@@ -3,7 +3,7 @@
 use panewire_core::Bridge;
 use panewire_core::agent::claude::{ClaudeReader, Selection};
 use panewire_core::agent::{Caps, Line, Reader as _};
-use panewire_core::config::{Config, Demo, Herdr, HerdrMode, Roots, Server};
+use panewire_core::config::{Config, Demo, Herdr, HerdrMode, Push, Roots, Server};
 use panewire_core::ids::ExId;
 use panewire_core::io::{Input, Output, Request};
 use panewire_core::limits::Limits;
@@ -27,6 +27,7 @@ pub extern "C" fn probe(tick: u32) -> u32 {
         roots: Roots::below("/c"),
         state_dir: "/s".into(),
         herdr: Herdr { mode: HerdrMode::Auto, socket: None, sessions_dir: None, program: "herdr".into() },
+        push: Push::default(),
         demo: Demo::Always,
         limits: Limits::default(),
     });

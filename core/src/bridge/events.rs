@@ -15,7 +15,7 @@ use super::Bridge;
 use super::exchange::Exchange;
 use crate::ids::ExId;
 use crate::io::{CloseCode, Message, Output};
-use crate::limits::{EVENTS_POLL, EVENTS_REST, STANDALONE_POLL};
+use crate::limits::{EVENTS_POLL, EVENTS_REST, PUSH_POLL, STANDALONE_POLL};
 use crate::mobile::changes::Changes;
 use crate::mobile::events::{self, Event};
 use crate::mobile::subscriber::Subscriber;
@@ -70,7 +70,9 @@ impl Bridge {
         self.events.subscribers.remove(&ex);
         if self.events.subscribers.is_empty() {
             self.events.shown = None;
-            self.timers.stop(Timer::Events);
+            if !self.is_pushing() {
+                self.timers.stop(Timer::Events);
+            }
         }
     }
 
@@ -102,8 +104,12 @@ impl Bridge {
 
     /// A survey is over: the next one comes after a while, a longer one if this took long.
     pub(super) fn survey_again(&mut self, began: Instant) {
-        if self.events.shown.is_some() {
-            let every = if self.events.standalone { STANDALONE_POLL } else { EVENTS_POLL };
+        if self.wants_surveys() {
+            let every = match (self.events.standalone, &self.events.shown) {
+                (true, _) => STANDALONE_POLL,
+                (false, Some(_)) => EVENTS_POLL,
+                (false, None) => PUSH_POLL,
+            };
             let rest = self.now.mono.since(began).saturating_mul(EVENTS_REST);
             self.timers.set(Timer::Events, self.now.mono.plus(every.max(rest)));
         }
@@ -111,9 +117,14 @@ impl Bridge {
 
     /// Looks for changes, for those who follow.
     pub(super) fn look_for_changes(&mut self) {
-        if self.events.shown.is_some() {
+        if self.wants_surveys() {
             self.begin_survey();
         }
+    }
+
+    /// Whether there is anybody for whom changes are looked for.
+    fn wants_surveys(&self) -> bool {
+        self.events.shown.is_some() || self.is_pushing()
     }
 
     pub(super) fn subscriber_message(&mut self, ex: ExId, message: Message<'_>) {

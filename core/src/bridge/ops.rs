@@ -32,6 +32,8 @@ pub(crate) enum Owner {
     Census,
     /// The survey of everything for a snapshot.
     Survey,
+    /// A message that is made or pushed.
+    Push(u64),
     /// The saved indexes.
     Store,
     /// The directory of the spools.

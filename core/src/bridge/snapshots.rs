@@ -67,6 +67,7 @@ impl Bridge {
             Ok(surveyed) => {
                 let body = snapshot::body(&surveyed, &self.subagents(&surveyed));
                 self.tell_changes(&surveyed, &body);
+                self.watch_for_push(&surveyed);
                 self.show_snapshot(&surveyed, &body);
             }
             Err(failed) => {

@@ -23,7 +23,7 @@ mod tests {
     use alloc::vec;
 
     use super::auth::TokenDigest;
-    use crate::config::{Config, Demo, Herdr, HerdrMode, Roots, Server};
+    use crate::config::{Config, Demo, Herdr, HerdrMode, Push, Roots, Server};
     use crate::io::Request;
     use crate::limits::Limits;
 
@@ -41,6 +41,7 @@ mod tests {
             roots: Roots::below("/home/u"),
             state_dir: "/home/u/.local/state/panewire".into(),
             herdr: Herdr { mode: HerdrMode::Off, socket: None, sessions_dir: None, program: String::from("herdr") },
+            push: Push::default(),
             demo: Demo::Auto,
             limits: Limits::default(),
         }

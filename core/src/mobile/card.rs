@@ -107,6 +107,19 @@ impl Card {
     }
 }
 
+impl Card {
+    /// What it says in one line.
+    pub(crate) fn headline(&self) -> &str {
+        &self.headline
+    }
+
+    /// The question that is asked, and its options: number, label, and whether Enter takes it.
+    pub(crate) fn asks(&self) -> Option<(&str, impl Iterator<Item = (u32, &str, bool)>)> {
+        let Blocked { question, options, .. } = self.blocked.as_ref()?;
+        Some((question, options.iter().map(|option| (option.index, option.label.as_str(), option.selected))))
+    }
+}
+
 impl From<&Dialog> for Blocked {
     fn from(dialog: &Dialog) -> Self {
         Self {

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 
-use crate::config::{Config, Demo, Herdr, HerdrMode, Roots, Server};
+use crate::config::{Config, Demo, Herdr, HerdrMode, Push, Roots, Server};
 use crate::ids::Handle;
 use crate::io::{DirEntry, Facts, Failure, FailureKind, FileIdentity, FileKind, FileTime, Op, Outcome};
 use crate::limits::Limits;
@@ -231,6 +231,7 @@ pub(crate) fn config() -> Config {
             sessions_dir: Some(SESSIONS.into()),
             program: "herdr".into(),
         },
+        push: Push::default(),
         demo: Demo::Auto,
         limits: Limits::default(),
     }

@@ -6,7 +6,7 @@ use std::thread;
 use bytes::Bytes;
 use futures_lite::future::block_on;
 use hyper::http::request::Parts;
-use panewire_core::config::{Config, Demo, Herdr, HerdrMode, Roots, Server};
+use panewire_core::config::{Config, Demo, Herdr, HerdrMode, Push, Roots, Server};
 use panewire_core::http::auth::TokenDigest;
 use panewire_core::limits::Limits;
 
@@ -40,6 +40,7 @@ fn driver(directory: &tempfile::TempDir) -> Driver {
         roots: Roots { claude: path("claude"), ..Roots::below(&path("home")) },
         state_dir: path("state"),
         herdr: Herdr { mode: HerdrMode::Off, socket: None, sessions_dir: None, program: "herdr".into() },
+        push: Push::default(),
         demo: Demo::Auto,
         limits: Limits::default(),
     };

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 use panewire_core::agent::{Caps, Line, Reader as _, spooled::SpoolReader};
-use panewire_core::config::{Config, Demo, Herdr, HerdrMode, Roots, Server};
+use panewire_core::config::{Config, Demo, Herdr, HerdrMode, Push, Roots, Server};
 use panewire_core::entry::{Body, Entry, Role};
 use panewire_core::limits::Limits;
 use panewire_core::machine::Machine as _;
@@ -25,6 +25,7 @@ pub(crate) fn config(roots: Roots, state_dir: &str) -> Config {
         roots,
         state_dir: state_dir.to_owned(),
         herdr: Herdr { mode: HerdrMode::Off, socket: None, program: String::new(), sessions_dir: None },
+        push: Push::default(),
         demo: Demo::Auto,
         limits: Limits::default(),
     }

@@ -32,6 +32,7 @@ use crate::sim::herdr::Herdr;
 use crate::sim::hints::{Change, Hints};
 use crate::sim::random::Random;
 use crate::sim::reply::Reply;
+use crate::sim::web::Web;
 
 use self::story::Story;
 
@@ -72,6 +73,8 @@ pub struct World<F: Face = Bridge> {
     pub disk: Disk,
     /// herdr, to change it as people do.
     pub herdr: Herdr,
+    /// The servers that the core may call.
+    pub web: Web,
     /// The file watcher, which is none at first.
     pub hints: Hints,
     /// Where secrets come from.
@@ -136,6 +139,7 @@ impl<F: Face> World<F> {
         Self {
             disk: Disk::new(clock.file_time()),
             herdr: Herdr::new(),
+            web: Web::default(),
             hints: Hints::default(),
             random: Random::default(),
             face,

@@ -51,6 +51,7 @@ impl<F: Face> World<F> {
         }
         let watched = self.hints.perform(op, &self.disk);
         let performed = watched.or_else(|| self.disk.perform(op)).or_else(|| self.herdr.perform(op));
+        let performed = performed.or_else(|| self.web.perform(op));
         let performed = performed.or_else(|| self.random.perform(op)).or_else(|| of_a_database(op));
         let Some(Performed { reply, after }) = performed else {
             return Err(format!("nobody can perform {op:?}"));

@@ -1,0 +1,148 @@
+//! Push: watches for agents that need a person while somebody is to be told, and tells them.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+
+use super::Bridge;
+use super::ops::Owner;
+use crate::config::{HerdrMode, PushDetail};
+use crate::io::{Level, Outcome, Output};
+use crate::limits::MAX_PUSHES;
+use crate::machine::{Machine as _, Tag};
+use crate::mobile::card::{Card, Known};
+use crate::mobile::events::Event;
+use crate::pane::inspect::{Inspect, Inspection};
+use crate::pane::survey::Surveyed;
+use crate::push::{Alert, Delivery, Message, Watcher};
+use crate::timers::Timer;
+
+/// The agents that are watched, and the messages that are made or on their way.
+#[derive(Debug, Default)]
+pub(super) struct Push {
+    watcher: Watcher,
+    last: u64,
+    open: BTreeMap<u64, Step>,
+}
+
+#[derive(Debug)]
+enum Step {
+    /// What the agent asks is being looked at.
+    Looking(Alert, Box<Inspect>),
+    /// The message is on its way.
+    Sending(Alert, Box<Delivery>),
+}
+
+impl Push {
+    fn add(&mut self, step: Step) -> Option<u64> {
+        if self.open.len() >= MAX_PUSHES {
+            return None;
+        }
+        self.last = self.last.saturating_add(1);
+        self.open.insert(self.last, step);
+        Some(self.last)
+    }
+}
+
+impl Bridge {
+    /// Whether agents are watched for somebody who is to be told.
+    pub(super) fn is_pushing(&self) -> bool {
+        !self.config.push.targets.is_empty() && self.config.herdr.mode != HerdrMode::Off && !self.stopping
+    }
+
+    /// Takes what agents do now.
+    pub(super) fn watch_for_push(&mut self, surveyed: &Surveyed) {
+        if !self.is_pushing() {
+            return;
+        }
+        let agents = surveyed.agents.values().filter_map(|facts| facts.agent.as_ref());
+        let alerts =
+            self.push.watcher.observe(agents, |session| surveyed.failed.iter().any(|(down, _)| down == session));
+        for alert in alerts {
+            if self.config.push.detail == PushDetail::Full {
+                let inspect = Inspect::new(self.now, &self.config.herdr, alert.agent.pane.clone());
+                self.begin_push(Step::Looking(alert, Box::new(inspect)));
+            } else {
+                self.send_push(&alert, None);
+            }
+        }
+    }
+
+    pub(super) fn push_outcome(&mut self, no: u64, tag: Tag, outcome: Outcome<'_>) {
+        let now = self.now;
+        match self.push.open.get_mut(&no) {
+            Some(Step::Looking(_, inspect)) => inspect.handle_outcome(now, tag, outcome),
+            Some(Step::Sending(_, delivery)) => delivery.handle_outcome(now, tag, outcome),
+            None => {}
+        }
+        self.run_push(no);
+    }
+
+    /// Its time has come: tries again.
+    pub(super) fn push_again(&mut self, no: u64) {
+        if let Some(Step::Sending(_, delivery)) = self.push.open.get_mut(&no) {
+            delivery.handle_tick(self.now);
+            self.run_push(no);
+        }
+    }
+
+    fn begin_push(&mut self, step: Step) {
+        match self.push.add(step) {
+            Some(no) => self.run_push(no),
+            None => self.log_push(Level::Warn, "too much is being pushed: a message is not sent".into()),
+        }
+    }
+
+    fn run_push(&mut self, no: u64) {
+        let ended = match self.push.open.get_mut(&no) {
+            Some(Step::Looking(_, inspect)) => {
+                self.ops.issue_all(Owner::Push(no), &mut **inspect, &mut self.outputs);
+                let Some(looked) = inspect.take_result() else { return };
+                let Some(Step::Looking(alert, _)) = self.push.open.remove(&no) else { return };
+                // What cannot be looked at is told without.
+                let card = looked.ok().map(|found| card_of(&found));
+                return self.send_push(&alert, card.as_ref());
+            }
+            Some(Step::Sending(_, delivery)) => {
+                self.ops.issue_all(Owner::Push(no), &mut **delivery, &mut self.outputs);
+                if let Some(until) = delivery.deadline() {
+                    self.timers.set(Timer::Push(no), until);
+                }
+                delivery.take_result()
+            }
+            None => return,
+        };
+        let Some(ended) = ended else { return };
+        let Some(Step::Sending(alert, _)) = self.push.open.remove(&no) else { return };
+        match ended {
+            Ok(()) => {
+                let event = Event::of_bridge("push_sent").with("pane", alert.agent.pane.as_str());
+                self.publish(&event.with("status", alert.entered.label()));
+            }
+            Err(why) => self.log_push(Level::Warn, why),
+        }
+    }
+
+    fn send_push(&mut self, alert: &Alert, card: Option<&Card>) {
+        let message = Message::of(alert, &self.config.server, self.config.push.detail, card);
+        for target in self.config.push.targets.clone() {
+            let delivery = Delivery::new(&target, &message);
+            self.begin_push(Step::Sending(alert.clone(), Box::new(delivery)));
+        }
+    }
+
+    fn log_push(&mut self, level: Level, text: String) {
+        self.outputs.push_back(Output::Log(level, text));
+    }
+}
+
+fn card_of(found: &Inspection) -> Card {
+    Card::of(&Known {
+        pane: &found.agent.pane,
+        kind: &found.agent.kind_label,
+        status: Some(&found.agent.status),
+        title: found.agent.title.as_deref(),
+        screen: found.screen.as_deref(),
+        recent: None,
+    })
+}
