@@ -25,6 +25,12 @@ describe('the listing', () => {
     expect(working).toMatchObject({ status: 'working', branch: 'main', activeAt: 77, running: 2, title: 'Fix it', cwd: '/a/b', isHerdrs: true });
   });
 
+  it('tells sessions from panes by their names, also where a snapshot lists them', () => {
+    const agents = [{ pane_id: 'claude:s3', agent: 'claude', agent_status: 'unknown', last_activity_ts: 12 }];
+    const found = merge([{ pane: 'claude:s3', agent_kind: 'claude', session_id: 's3' }], agents);
+    expect(found.map(({ pane, isHerdrs, activeAt }) => [pane, isHerdrs, activeAt])).toEqual([['claude:s3', false, 12]]);
+  });
+
   it('survives whatever a snapshot holds', () => {
     for (const body of [null, 7, {}, { result: null }, { result: { snapshot: { agents: 'none' } } }]) expect(agentsOf(body)).toEqual([]);
     expect(agentsOf({ result: { snapshot: { agents: [null, 3, { pane_id: 'x' }] } } })).toEqual([{ pane_id: 'x' }]);

@@ -1,6 +1,7 @@
 /** What there is to follow, from `GET /panes`, and from `GET /snapshot` and `WS /events` where the daemon has them. */
 import { signal } from '@preact/signals';
 
+import { isStandalone } from '../route';
 import { get, Refused, said } from './api';
 import { socketAddress } from './address';
 import { backoff } from './backoff';
@@ -83,7 +84,8 @@ function one(row: PaneRow, agent: Agent | undefined): Pane {
     branch: text(agent?.branch),
     activeAt: number(agent?.last_activity_ts) ?? row.modified_ms,
     running: number(subagents?.running) ?? 0,
-    isHerdrs: agent !== undefined || row.status !== undefined,
+    // Without herdr a snapshot lists sessions, too.
+    isHerdrs: !isStandalone(row.pane),
     session: row.session_id ?? text((agent?.agent_session as { readonly value?: unknown } | undefined)?.value),
     rank: number(agent?.recency_rank) ?? 0,
   };
