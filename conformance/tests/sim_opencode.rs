@@ -366,3 +366,21 @@ fn sessions_that_a_session_starts_are_rows_of_its_roster() {
     assert_eq!(texts(&frames), ["go and look"]);
     world.finish();
 }
+
+#[test]
+fn after_a_restart_hello_counts_what_came_meanwhile() {
+    let mut world = World::new();
+    session(&mut world, SESSION, CWD);
+    let say = |world: &mut World, n: i64| human(world, n, &format!("msg_{n:03}"), "again");
+    (0..20).for_each(|n| say(&mut world, n));
+    world.advance(SENT);
+    let client = world.watch(&format!("opencode:{SESSION}"));
+    world.advance(SENT);
+    assert_eq!(world.fresh(client).only("hello").json["total"], 20);
+    world.reborn(Bridge::new(config()));
+    (20..25).for_each(|n| say(&mut world, n));
+    let client = world.watch(&format!("opencode:{SESSION}"));
+    world.advance(SENT);
+    assert_eq!(world.fresh(client).only("hello").json["total"], 25);
+    world.finish();
+}

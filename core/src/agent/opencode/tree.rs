@@ -42,6 +42,8 @@ pub(super) struct Tree {
     /// The files of messages that were read, and the messages that have not settled, in order.
     known: BTreeSet<String>,
     waiting: BTreeMap<Place, Waiting>,
+    /// Up to where everything had settled when the look began.
+    settled: Option<Place>,
     /// Files of messages that are to be read for the first time.
     unread: VecDeque<String>,
     window: Vec<Loading>,
@@ -124,6 +126,7 @@ impl Tree {
             listed: None,
             known: BTreeSet::new(),
             waiting: BTreeMap::new(),
+            settled: None,
             unread: VecDeque::new(),
             window: Vec::new(),
             kept: BTreeMap::new(),
@@ -280,7 +283,9 @@ impl Tree {
         let place = v1::place(info, &stem(&file));
         let author = v1::author(info);
         self.known.insert(file.clone());
-        self.waiting.insert(place, Waiting { file, author });
+        if self.settled.as_ref().is_none_or(|settled| place > *settled) {
+            self.waiting.insert(place, Waiting { file, author });
+        }
     }
 
     fn take_part(&mut self, now: Now, at: usize, name: &str, whole: Whole) {
@@ -352,6 +357,7 @@ impl Feeder for Tree {
             self.waiting.clear();
             self.kept.clear();
         }
+        self.settled = spool.settled().cloned();
         self.stage = Stage::Directory;
         self.ask(Asked::Directory, Op::Stat { path: self.directory() });
     }
