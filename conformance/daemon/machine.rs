@@ -186,6 +186,17 @@ impl Daemon {
         Socket(tungstenite::client(url, stream).unwrap().0)
     }
 
+    /// Attaches to a pane.
+    pub(crate) fn attach(&self, pane: &str) -> Socket {
+        self.attach_with(pane, &self.token)
+    }
+
+    /// The same, as somebody who has this token.
+    pub(crate) fn attach_with(&self, pane: &str, token: &str) -> Socket {
+        let url = format!("ws://{}/attach?pane={pane}&token={token}", self.address);
+        Socket(tungstenite::client(url, Patient(self.stream())).unwrap().0)
+    }
+
     /// Connects to the events.
     pub(crate) fn events(&self) -> Socket {
         let url = format!("ws://{}/events?token={}", self.address, self.token);
@@ -317,6 +328,24 @@ impl Socket {
             frames.push(self.next());
         }
         frames
+    }
+
+    /// What a terminal shows up to this, that included.
+    pub(crate) fn shows(&mut self, until: &str) -> String {
+        let mut shown = String::new();
+        while !shown.contains(until) {
+            match self.0.read().unwrap() {
+                Message::Binary(bytes) => shown.push_str(core::str::from_utf8(&bytes).unwrap()),
+                Message::Ping(_) => {}
+                other => panic!("{other:?} behind {shown:?}"),
+            }
+        }
+        shown
+    }
+
+    /// Types bytes.
+    pub(crate) fn keys(&mut self, keys: &str) {
+        self.0.send(Message::binary(keys.as_bytes().to_vec())).unwrap();
     }
 
     /// Sends a text message.

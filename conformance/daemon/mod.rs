@@ -10,6 +10,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
 mod answers;
+mod attach;
 mod card;
 mod events;
 mod load;

@@ -41,6 +41,8 @@ const CALLS: &[(For, Call<'_>)] = &[
     (For::Readers, get("/snapshot")),
     (For::Readers, get("/events")),
     (For::Readers, Call { upgrade: true, ..get("/events") }),
+    (For::Writers, get("/attach?pane=w1:p1")),
+    (For::Writers, Call { upgrade: true, ..get("/attach?pane=w1:p1") }),
     (For::Writers, post("/send", r#"{"pane":"demo","text":"a"}"#)),
     (For::Writers, post("/approve", r#"{"agent":"demo","seq":1}"#)),
     (For::Writers, post("/agent-mode/cycle", r#"{"pane":"demo"}"#)),

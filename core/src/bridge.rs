@@ -35,6 +35,7 @@
 //! # }
 //! ```
 
+mod attached;
 mod bodies;
 mod cards;
 mod counting;
@@ -59,6 +60,7 @@ mod whole_entry;
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use self::attached::AttachedClients;
 use self::bodies::Bodies;
 use self::cards::Cards;
 use self::counting::Counting;
@@ -112,6 +114,7 @@ pub struct Bridge {
     whole_entries: WholeEntries,
     cards: Cards,
     errands: Errands,
+    attached: AttachedClients,
     events: Events,
     snapshots: Snapshots,
     push: Push,
@@ -170,6 +173,7 @@ impl Bridge {
             whole_entries: WholeEntries::default(),
             cards: Cards::default(),
             errands: Errands::default(),
+            attached: AttachedClients::default(),
             events: Events::default(),
             snapshots: Snapshots::default(),
             push: Push::default(),
@@ -252,6 +256,7 @@ impl Bridge {
                 Timer::Errand(no) => self.resume_errand(no),
                 Timer::Events => self.look_for_changes(),
                 Timer::Push(no) => self.push_again(no),
+                Timer::Attached(ex) => self.check_attached(ex),
                 Timer::Demo => self.run_demo(),
             }
         }
@@ -268,6 +273,7 @@ impl Bridge {
             }
         } else {
             self.subscriber_message(ex, message);
+            self.attached_message(ex, message);
         }
     }
 
@@ -278,6 +284,7 @@ impl Bridge {
             self.dirty.insert(ex);
         } else {
             self.subscriber_taken(ex, bytes);
+            self.attached_taken(ex);
             self.whole_entry_taken(ex, bytes);
         }
     }
@@ -324,6 +331,7 @@ impl Bridge {
             Owner::WholeEntry(ex) => return self.whole_entry_outcome(ex, outcome),
             Owner::Card(no) => return self.card_outcome(no, tag, outcome),
             Owner::Errand(no) => return self.errand_outcome(no, tag, outcome),
+            Owner::Attached(ex, part) => return self.attached_outcome(ex, part, tag, outcome),
             Owner::Census => {
                 if let Some(listing) = &mut self.listing {
                     listing.census.handle_outcome(now, tag, outcome);

@@ -58,6 +58,14 @@ pub enum Output {
     Close(ExId, CloseCode, &'static str),
     /// `true`: stop reading from this client. `false`: go on.
     Hold(ExId, bool),
+    /// Messages of up to so many bytes may come from this client from now on, instead of
+    /// [`MAX_MESSAGE_BYTES`](crate::limits::MAX_MESSAGE_BYTES).
+    Allow(ExId, usize),
+    /// Carry raw bytes between this client and the program of this [`Op::Pty`]: what the program writes goes out in binary
+    /// messages, binary messages that come go in, and neither is told to the core. Both ways are bounded by
+    /// [`PIPE_FRAMES`](crate::limits::PIPE_FRAMES) and [`PIPE_INPUT_BYTES`](crate::limits::PIPE_INPUT_BYTES): who does not
+    /// take is not read for. It ends with the operation; what of the program's was not read until then is dropped.
+    Pipe(ExId, OpId),
     /// Say this to the operator. Never holds a token.
     Log(Level, String),
     /// Drained. Flush every touched socket once, then wait for an input, at most until the deadline.
@@ -95,6 +103,8 @@ pub enum Why {
     EventsPoll,
     /// A message that could not be pushed is tried again.
     Push,
+    /// An attached pane is looked at again, or its client is pinged or found silent.
+    Attached,
     /// The demo conversation goes on.
     Demo,
 }
@@ -327,6 +337,24 @@ pub enum Op {
         /// Bytes kept of each of its two outputs; the rest is read and dropped.
         output_cap: usize,
     },
+    /// Run a program under a terminal of its own, as the leader of its session, until it ends or the operation is
+    /// cancelled: then it is hung up, and killed if it stays. Answers: [`Outcome::Started`] of which more follows, then
+    /// [`Outcome::Ran`] without output. [`Output::Pipe`] says who is at the terminal.
+    Pty {
+        /// The program and its arguments.
+        argv: Vec<String>,
+        /// Variables that it gets beside ours.
+        environment: Vec<(&'static str, String)>,
+        /// The size of its terminal.
+        size: TerminalSize,
+    },
+    /// Give the terminal of an [`Op::Pty`] that has started another size. Answer: [`Outcome::Done`].
+    Resize {
+        /// That operation.
+        pty: OpId,
+        /// The new size.
+        size: TerminalSize,
+    },
     /// Send one line over a fresh connection to a Unix socket, read one line back. Answer: [`Outcome::Answer`].
     Call {
         /// The socket.
@@ -414,6 +442,8 @@ pub enum Outcome<'a> {
     },
     /// The directory is watched from now on.
     Watching(WatchId),
+    /// The program runs. More follows when it ends.
+    Started,
     /// As many random bytes as were asked for.
     Random(&'a [u8]),
     /// A program ended by itself.
@@ -478,6 +508,15 @@ pub enum FailureKind {
     Unsupported,
     /// Anything else.
     Other,
+}
+
+/// How large a terminal is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TerminalSize {
+    /// Characters in a row.
+    pub columns: u16,
+    /// Rows.
+    pub rows: u16,
 }
 
 /// Facts about a file or directory.

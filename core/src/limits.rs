@@ -464,6 +464,34 @@ pub const MAX_PANE_ERRANDS: usize = 8;
 /// Approvals that are remembered, so that none is pressed twice.
 pub const MAX_REMEMBERED_APPROVALS: usize = 256;
 
+/// Clients that are attached to panes at once, each with a program or a question of its own. One more is answered 503.
+pub const MAX_ATTACHED: usize = 32;
+
+/// Bytes of one message from a client that is attached to a pane, where a whole paste comes in one. A longer one closes its
+/// socket with 1009.
+pub const MAX_KEYSTROKES_BYTES: usize = 64 * 1024;
+
+/// Bytes that wait to be typed into an attached pane before its client is not read any more.
+pub const PIPE_INPUT_BYTES: usize = 16 * 1024;
+
+/// Bytes that are read at once of a program in a terminal. They go out as one message.
+pub const PIPE_READ_BYTES: usize = 16 * 1024;
+
+/// Messages that wait for an attached client before the program in its terminal is not read any more.
+pub const PIPE_FRAMES: usize = 8;
+
+/// Columns, and rows, of a terminal at most. A `resize` to more is ignored.
+pub const MAX_TERMINAL_SIDE: u16 = 1_000;
+
+/// Time between two looks at who is in an attached pane.
+pub const OCCUPANT_POLL: Duration = Duration::from_secs(2);
+
+/// Time before the second look that a change of it needs: an agent may be out of sight for a moment.
+pub const OCCUPANT_AGAIN: Duration = Duration::from_millis(500);
+
+/// A program that attaches to an agent and fails within this has not attached: its client is closed with 1011.
+pub const ATTACH_SETTLES: Duration = Duration::from_secs(2);
+
 /// Time between two pings.
 pub const PING_EVERY: Duration = Duration::from_secs(20);
 

@@ -25,6 +25,8 @@ pub(crate) enum Timer {
     Events,
     /// A message that could not be pushed is tried again.
     Push(u64),
+    /// An attached pane is looked at, or its client pinged or found silent.
+    Attached(ExId),
     /// The demo conversation goes on.
     Demo,
 }
@@ -40,6 +42,7 @@ impl Timer {
             Self::Errand(_) => Why::Typing,
             Self::Events => Why::EventsPoll,
             Self::Push(_) => Why::Push,
+            Self::Attached(_) => Why::Attached,
             Self::Demo => Why::Demo,
         }
     }

@@ -3,7 +3,9 @@
 use std::io;
 
 use panewire_core::ids::{Handle, WatchId};
-use panewire_core::io::{Cell, DirEntry, Facts, Failure, FailureKind, Outcome};
+use panewire_core::io::{Cell, DirEntry, Facts, Failure, FailureKind, Fin, Outcome};
+
+use crate::terminal::Terminal;
 
 /// What became of an [`Op`](panewire_core::io::Op). [`Answer::outcome`] lends it to the core.
 #[derive(Debug)]
@@ -33,6 +35,10 @@ pub enum Answer {
     },
     /// The directory is watched.
     Watching(WatchId),
+    /// The program runs under this terminal. Whoever takes the answer owns it.
+    Terminal(Terminal),
+    /// The program runs. More follows.
+    Started,
     /// Random bytes.
     Random(Vec<u8>),
     /// A program ended by itself.
@@ -76,6 +82,7 @@ impl Answer {
             Self::Facts(facts) => Outcome::Facts(*facts),
             Self::Listing { names, truncated } => Outcome::Listing { names, truncated: *truncated },
             Self::Watching(watch) => Outcome::Watching(*watch),
+            Self::Terminal(_) | Self::Started => Outcome::Started,
             Self::Random(bytes) => Outcome::Random(bytes),
             Self::Ran { exit, stdout, stderr } => Outcome::Ran { exit: *exit, stdout, stderr },
             Self::Line(line) => Outcome::Answer(line),
@@ -83,6 +90,14 @@ impl Answer {
             Self::Fetched { status, body } => Outcome::Fetched { status: *status, body },
             Self::Done => Outcome::Done,
             Self::Failed(kind, text) => Outcome::Failed(Failure { kind: *kind, text }),
+        }
+    }
+
+    /// Whether more of the same operation follows.
+    pub(crate) const fn fin(&self) -> Fin {
+        match self {
+            Self::Terminal(_) | Self::Started => Fin::More,
+            _ => Fin::Last,
         }
     }
 

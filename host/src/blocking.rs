@@ -120,7 +120,7 @@ impl Run<'_> {
                 Output::Log(level, text) => self.log.write(level, &text),
                 Output::Wait { why: Why::More, .. } => break Some(Instant::now()),
                 Output::Wait { until, .. } => break until.map(|until| self.clock.at(until)),
-                Output::Respond(..) | Output::Send(..) | Output::Hold(..) => {}
+                Output::Respond(..) | Output::Send(..) | Output::Hold(..) | Output::Allow(..) | Output::Pipe(..) => {}
             }
         };
         if taken > 0 && !self.finished {

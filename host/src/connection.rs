@@ -1,13 +1,18 @@
 //! Carries one WebSocket: moves bytes between the engine and the real socket, until both have said goodbye.
 
+use std::fs::File;
 use std::future::poll_fn;
 use std::io::{self, IoSlice};
 use std::mem;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use panewire_core::io::Frame;
+use panewire_core::limits::PIPE_FRAMES;
+
 use crate::driver::Alarm;
-use crate::exchange::{Carrier, Event};
+use crate::exchange::{Carrier, Event, Piping};
+use crate::pipe::{Pipe, Tty};
 use crate::websocket::{Ending, Received, WebSocket};
 
 /// A closing connection is dropped after this long, whether the client answered or not.
@@ -52,14 +57,22 @@ pub trait Transport {
 /// Carries a WebSocket from its upgrade to its end.
 ///
 /// `unread` is what a hasty client sent behind its request. Give a copy: the original keeps the whole buffer of the HTTP
-/// library alive.
-pub async fn carry(carrier: Carrier, transport: impl Transport, alarm: impl Alarm, unread: Vec<u8>) {
+/// library alive. `register` lets the runtime wait for the terminals that the client is at.
+pub async fn carry<P: Tty>(
+    carrier: Carrier,
+    transport: impl Transport,
+    alarm: impl Alarm,
+    unread: Vec<u8>,
+    register: impl Fn(File) -> io::Result<P>,
+) {
     let mut connection = Connection {
         carrier,
         transport,
         alarm,
         socket: WebSocket::server(),
         unread: Some(unread),
+        register,
+        pipe: None,
         deadline: None,
         shut: false,
         discarded: 0,
@@ -67,13 +80,16 @@ pub async fn carry(carrier: Carrier, transport: impl Transport, alarm: impl Alar
     poll_fn(|cx| connection.poll(cx)).await;
 }
 
-struct Connection<T, A> {
+struct Connection<T, A, R, P> {
     carrier: Carrier,
     transport: T,
     alarm: A,
     socket: WebSocket,
     /// Bytes that came and were not yet looked at; behind an empty piece the engine may hold some.
     unread: Option<Vec<u8>>,
+    register: R,
+    /// The terminal that the client is at.
+    pipe: Option<Pipe<P>>,
     /// When a closing connection is dropped.
     deadline: Option<Instant>,
     shut: bool,
@@ -81,6 +97,7 @@ struct Connection<T, A> {
 }
 
 /// What one step came to.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
     /// There may be more to do at once.
     On,
@@ -90,20 +107,23 @@ enum Step {
     Over,
 }
 
-impl<T: Transport, A: Alarm> Connection<T, A> {
+impl<T: Transport, A: Alarm, R: Fn(File) -> io::Result<P>, P: Tty> Connection<T, A, R, P> {
     /// Does what can be done now. Ready: the connection has ended.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         for _ in 0..TURNS {
             // Ask first: what changes while we look wakes us.
             while self.carrier.poll_changed(cx).is_ready() {}
             self.queue();
+            let piped = self.splice(cx);
             let wrote = self.write(cx);
             let closed = self.close(cx);
             let read = self.read(cx);
-            match (wrote, closed, read) {
-                (Step::Over, ..) | (_, Step::Over, _) | (.., Step::Over) => return Poll::Ready(()),
-                (Step::Stuck, Step::Stuck, Step::Stuck) => return Poll::Pending,
-                _ => {}
+            let steps = [piped, wrote, closed, read];
+            if steps.contains(&Step::Over) {
+                return Poll::Ready(());
+            }
+            if !steps.contains(&Step::On) {
+                return Poll::Pending;
             }
         }
         cx.waker().wake_by_ref();
@@ -112,13 +132,50 @@ impl<T: Transport, A: Alarm> Connection<T, A> {
 
     /// Queues what the core has said.
     fn queue(&mut self) {
-        let (frames, close) = self.carrier.said(|said| (mem::take(&mut said.frames), said.close.take()));
+        let (frames, piping, allowed, close) = self
+            .carrier
+            .said(|said| (mem::take(&mut said.frames), said.piping.take(), said.allowed.take(), said.close.take()));
+        // Nothing of the terminal before comes behind these frames, and nothing of the next one before them.
+        if piping.is_some() || close.is_some() {
+            self.pipe = None;
+        }
         for frame in frames {
             self.socket.send(frame);
+        }
+        if let Some(bytes) = allowed {
+            self.socket.allow(bytes);
+        }
+        if let Some(Piping::Begin(op, side)) = piping {
+            match (self.register)(side) {
+                Ok(tty) => self.pipe = Some(Pipe::new(op, tty)),
+                Err(_) => self.carrier.unpiped(op),
+            }
         }
         if let Some((code, reason)) = close {
             self.socket.close(code, reason);
         }
+    }
+
+    /// Carries bytes between the client and its terminal. The program is read only as fast as the client takes.
+    fn splice(&mut self, cx: &mut Context<'_>) -> Step {
+        if self.socket.ending() != Ending::Open {
+            self.pipe = None;
+        }
+        let Some(pipe) = &mut self.pipe else { return Step::Stuck };
+        let typed = pipe.write(cx);
+        let step = if typed { Step::On } else { Step::Stuck };
+        if self.socket.queued() >= PIPE_FRAMES {
+            return step;
+        }
+        match pipe.poll_read(cx) {
+            Poll::Pending => return step,
+            Poll::Ready(Some(piece)) => self.socket.send(Frame::Binary(piece)),
+            Poll::Ready(None) => {
+                self.carrier.unpiped(pipe.op());
+                self.pipe = None;
+            }
+        }
+        Step::On
     }
 
     /// Writes what is queued, and gives the core the credit.
@@ -201,6 +258,7 @@ impl<T: Transport, A: Alarm> Connection<T, A> {
             match self.socket.receive(&mut bytes) {
                 None => return Step::On,
                 Some(Received::Closed) => self.carrier.gone(),
+                Some(Received::Binary(typed)) if let Some(pipe) = &mut self.pipe => pipe.push(&typed),
                 Some(received) => self.carrier.tell(Event::Message(received)),
             }
         }
@@ -208,7 +266,7 @@ impl<T: Transport, A: Alarm> Connection<T, A> {
 
     /// Whether the client may be read. Nothing that comes after a close is told, so nobody has to hear it first.
     fn may_read(&self) -> bool {
-        self.socket.ending() != Ending::Open || self.carrier.may_read()
+        self.socket.ending() != Ending::Open || self.carrier.may_read() && self.pipe.as_ref().is_none_or(Pipe::has_room)
     }
 }
 

@@ -14,10 +14,10 @@ use std::time::Instant as StdInstant;
 
 use panewire_core::Bridge;
 use panewire_core::ids::{ExId, OpId};
-use panewire_core::io::{Fin, Input, Level, Output, Request, Why};
+use panewire_core::io::{Input, Level, Output, Request, Why};
 use panewire_core::time::Instant;
 
-use crate::exchange::{Exchange, Said};
+use crate::exchange::{Exchange, Piping, Said};
 use crate::inbox::{Asked, Inbox, Post};
 use crate::ops::Ops;
 use crate::{Answer, Clock, Log, Performer};
@@ -41,6 +41,8 @@ pub struct Driver {
     inbox: Inbox,
     /// The exchanges that the core has neither finished nor closed, and whose clients are not gone.
     exchanges: BTreeMap<ExId, Arc<Exchange>>,
+    /// Who is at which terminal.
+    pipes: BTreeMap<OpId, ExId>,
     due: Due,
     /// Exchanges for which something was queued, and their carriers do not know yet.
     touched: Vec<Arc<Exchange>>,
@@ -84,6 +86,7 @@ impl Driver {
             ops: Ops::new(performer),
             inbox: Inbox::default(),
             exchanges: BTreeMap::new(),
+            pipes: BTreeMap::new(),
             due: Due::Never,
             touched: Vec::new(),
             held_back: 0,
@@ -154,7 +157,7 @@ impl Driver {
         match turn {
             Turn::Tick => self.input(Input::Tick),
             Turn::Answer(id, answer) => {
-                self.input(Input::Outcome(id, answer.outcome(), Fin::Last));
+                self.input(Input::Outcome(id, answer.outcome(), answer.fin()));
                 self.ops.recycle(answer);
             }
             Turn::Post(Post::Request(exchange, asked)) => self.begin(exchange, &asked),
@@ -202,6 +205,10 @@ impl Driver {
             // Its carrier waits for this to read on.
             self.touched.push(exchange);
         }
+        if let Some(op) = told.unpiped {
+            self.pipes.remove(&op);
+            self.ops.finish_terminal(op);
+        }
         if told.gone && self.exchanges.remove(&id).is_some() {
             self.input(Input::Gone(id));
         }
@@ -216,7 +223,12 @@ impl Driver {
         loop {
             match self.bridge.poll_output() {
                 Output::Op(id, op) => self.ops.start(id, op),
-                Output::Cancel(id) => self.ops.cancel(id),
+                Output::Cancel(id) => {
+                    self.ops.cancel(id);
+                    if let Some(ex) = self.pipes.remove(&id) {
+                        self.touch(ex, |said| said.piping = Some(Piping::End));
+                    }
+                }
                 Output::Respond(id, head) => self.touch(id, |said| said.head = Some(head)),
                 Output::Accept(id) => self.touch(id, |said| said.accepted = true),
                 Output::Send(id, frame) => self.touch(id, |said| said.frames.push_back(frame)),
@@ -228,6 +240,14 @@ impl Driver {
                     self.touch(id, |said| said.close = Some((code, reason)));
                     self.exchanges.remove(&id);
                 }
+                Output::Allow(id, bytes) => self.touch(id, |said| said.allowed = Some(bytes)),
+                Output::Pipe(id, op) => match self.ops.terminal(op) {
+                    Some(side) => {
+                        self.pipes.insert(op, id);
+                        self.touch(id, |said| said.piping = Some(Piping::Begin(op, side)));
+                    }
+                    None => self.ops.finish_terminal(op),
+                },
                 Output::Hold(id, hold) => self.touch(id, |said| said.held = hold),
                 Output::Log(level, text) => self.log.write(level, &text),
                 Output::Wait { until, why } => {

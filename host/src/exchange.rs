@@ -12,12 +12,13 @@
 //! adds up and a carrier reads nothing more while a message of its client was not heard.
 
 use std::collections::VecDeque;
+use std::fs::File;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use panewire_core::ids::ExId;
+use panewire_core::ids::{ExId, OpId};
 use panewire_core::io::{CloseCode, Fin, Frame, Head, Input};
 
 use crate::inbox::Inbox;
@@ -56,6 +57,19 @@ pub(crate) struct Said {
     pub(crate) close: Option<(CloseCode, &'static str)>,
     /// Nothing more is to be read from the client.
     pub(crate) held: bool,
+    /// Messages of so many bytes may come.
+    pub(crate) allowed: Option<usize>,
+    /// The client is at another terminal from here on.
+    pub(crate) piping: Option<Piping>,
+}
+
+/// Which terminal a client is at.
+#[derive(Debug)]
+pub(crate) enum Piping {
+    /// This one.
+    Begin(OpId, File),
+    /// None any more.
+    End,
 }
 
 /// What the carrier has told and the core has not heard yet.
@@ -64,6 +78,8 @@ pub(crate) struct Told {
     pub(crate) taken: usize,
     pub(crate) event: Option<Event>,
     pub(crate) gone: bool,
+    /// This terminal has ended.
+    pub(crate) unpiped: Option<OpId>,
 }
 
 /// Something that a client sent.
@@ -151,6 +167,11 @@ impl Carrier {
     /// Tells the core that so many bytes of its frames have left.
     pub(crate) fn taken(&self, bytes: usize) {
         self.post(|told| told.taken = told.taken.saturating_add(bytes));
+    }
+
+    /// Tells the driver that this terminal has ended.
+    pub(crate) fn unpiped(&self, op: OpId) {
+        self.post(|told| told.unpiped = Some(op));
     }
 
     /// Tells the core that the client is gone.

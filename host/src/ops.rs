@@ -1,14 +1,16 @@
 //! Performs the core's operations: in place what can be done at once, on the thread pool what may block.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fs::File;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Waker};
 
 use panewire_core::ids::{Handle, OpId};
-use panewire_core::io::Op;
+use panewire_core::io::{FailureKind, Op};
 
 use crate::signal::listen;
+use crate::terminal::Terminal;
 use crate::{Answer, Cancel, Limit, Performer, Pool};
 
 /// Operations that only read: as many at once as keep a disk busy.
@@ -27,6 +29,8 @@ pub(crate) struct Ops {
     pool: Pool,
     arrivals: Arc<Arrivals>,
     state: State,
+    /// Programs that run under terminals, by the operations that started them.
+    terminals: BTreeMap<OpId, Terminal>,
 }
 
 #[derive(Debug)]
@@ -54,7 +58,8 @@ struct Arrivals {
 
 #[derive(Debug)]
 struct Arrival {
-    lane: usize,
+    /// Where there is room again now.
+    lane: Option<usize>,
     id: OpId,
     handle: Option<Handle>,
     answer: Answer,
@@ -74,6 +79,11 @@ impl Ops {
         if let Some(handle) = handle {
             state.reads.entry(handle).or_default().push_back((id, None));
         }
+        if let Op::Resize { pty, size } = op {
+            let resized = self.terminals.get(&pty).is_some_and(|terminal| terminal.resize(size).is_ok());
+            let ended = || Answer::Failed(FailureKind::NotFound, "the program has ended".to_owned());
+            return state.settle(id, None, if resized { Answer::Done } else { ended() });
+        }
         if let Some(answer) = self.performer.try_now(&op) {
             state.settle(id, handle, answer);
             return;
@@ -90,11 +100,28 @@ impl Ops {
         if let Some(cancel) = self.state.wanted.remove(&id) {
             cancel.cancel();
         }
+        self.terminals.remove(&id);
+    }
+
+    /// Our side of the terminal of a program that was started by this operation and has not ended.
+    pub(crate) fn terminal(&self, id: OpId) -> Option<File> {
+        self.terminals.get(&id).and_then(|terminal| terminal.side().ok())
+    }
+
+    /// The program has let go of its terminal, or nobody is at it any more: how it ended is the last answer.
+    pub(crate) fn finish_terminal(&mut self, id: OpId) {
+        let Some(terminal) = self.terminals.remove(&id) else { return };
+        let arrivals = Arc::clone(&self.arrivals);
+        self.pool.run(move || {
+            let answer = Answer::Ran { exit: terminal.finish(), stdout: Vec::new(), stderr: Vec::new() };
+            arrivals.push(Arrival { lane: None, id, handle: None, answer });
+        });
     }
 
     /// Nobody waits for anything any more: programs that were started are ended, and nothing that waits is begun, except
     /// what writes our own state.
     pub(crate) fn abandon(&mut self) {
+        self.terminals.clear();
         let state = &mut self.state;
         let [_, writing, _] = &state.lanes;
         let kept: BTreeSet<OpId> = writing.waiting.iter().map(|(id, ..)| *id).collect();
@@ -116,11 +143,13 @@ impl Ops {
     /// Takes what the pool has done, and asks to be woken when it has done more.
     pub(crate) fn collect(&mut self, cx: &Context<'_>) {
         for Arrival { lane, id, handle, answer } in self.arrivals.take(cx) {
-            if let Some(lane) = self.state.lanes.get_mut(lane) {
-                lane.room += 1;
-            }
             self.state.settle(id, handle, answer);
-            self.run(lane);
+            if let Some(index) = lane
+                && let Some(lane) = self.state.lanes.get_mut(index)
+            {
+                lane.room += 1;
+                self.run(index);
+            }
         }
     }
 
@@ -132,11 +161,19 @@ impl Ops {
     /// The next answer that the core waits for.
     pub(crate) fn next_answer(&mut self) -> Option<(OpId, Answer)> {
         while let Some((id, answer)) = self.state.ready.pop_front() {
-            if self.state.wanted.remove(&id).is_some() {
-                return Some((id, answer));
+            match answer {
+                // Of it there is more to come. What nobody waits for ends by being dropped.
+                Answer::Terminal(terminal) => {
+                    if self.state.wanted.contains_key(&id) {
+                        self.terminals.insert(id, terminal);
+                        return Some((id, Answer::Started));
+                    }
+                    continue;
+                }
+                answer if self.state.wanted.remove(&id).is_some() => return Some((id, answer)),
+                // Nobody else knows of a file that was opened for nobody.
+                answer => self.performer.discard(&answer),
             }
-            // Nobody else knows of a file that was opened for nobody.
-            self.performer.discard(&answer);
         }
         None
     }
@@ -163,7 +200,7 @@ impl Ops {
             let (performer, arrivals) = (self.performer.clone(), Arc::clone(&self.arrivals));
             self.pool.run(move || {
                 let answer = performer.perform(&op, &limit);
-                arrivals.push(Arrival { lane: index, id, handle, answer });
+                arrivals.push(Arrival { lane: Some(index), id, handle, answer });
             });
         }
     }
@@ -235,7 +272,7 @@ const fn read_handle(op: &Op) -> Option<Handle> {
 const fn lane_of(op: &Op) -> usize {
     match op {
         Op::Write { .. } | Op::Append { .. } | Op::Load { .. } | Op::Remove { .. } => 1,
-        Op::Run { .. } | Op::Call { .. } | Op::Fetch { .. } | Op::Query { .. } => 2,
+        Op::Run { .. } | Op::Pty { .. } | Op::Call { .. } | Op::Fetch { .. } | Op::Query { .. } => 2,
         _ => 0,
     }
 }

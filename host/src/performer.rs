@@ -13,6 +13,7 @@ use crate::inotify::Directories;
 use crate::limit::Limit;
 #[cfg(feature = "opencode-sqlite")]
 use crate::sqlite;
+use crate::terminal::Terminal;
 use crate::{fetch, process, unix};
 
 /// Performs operations. Clones share the open files, so that any thread can perform any operation.
@@ -70,6 +71,10 @@ impl Performer {
             Op::Append { path, bytes } => self.files.append(path, bytes),
             Op::Random { bytes } => random(*bytes),
             Op::Run { argv, within, output_cap } => process::run(argv, *output_cap, *within, limit),
+            Op::Pty { argv, environment, size } => match Terminal::open(argv, environment, *size) {
+                Ok(terminal) => Answer::Terminal(terminal),
+                Err(error) => error.into(),
+            },
             Op::Call { socket, line, within, answer_cap } => unix::call(socket, line, *answer_cap, *within, limit),
             #[cfg(feature = "opencode-sqlite")]
             Op::Query { database, under, sql, parameters, within, answer_cap } => {

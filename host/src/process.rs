@@ -98,19 +98,31 @@ fn watch(
 }
 
 /// Kills the program with all it started in its group, and sees to it that it leaves no zombie.
-fn end(mut child: Child) {
+pub(crate) fn end(mut child: Child) {
+    signal_group(&child, Signal::KILL);
+    if await_end(&mut child).is_none() {
+        // It hangs in the kernel (a dead network disk): nobody else waits for that.
+        let _ = thread::Builder::new().spawn(move || child.wait());
+    }
+}
+
+/// Sends a signal to the program, the leader of a group, and to all it started in that.
+pub(crate) fn signal_group(child: &Child, signal: Signal) {
     if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
         // It may have ended by itself in this moment.
-        let _ = kill_process_group(group, Signal::KILL);
+        let _ = kill_process_group(group, signal);
     }
+}
+
+/// Waits for the end of a program for the time that one gets which is about to be gone.
+pub(crate) fn await_end(child: &mut Child) -> Option<ExitStatus> {
     let limit = Limit::begin(crate::limit::Cancel::default());
     while limit.wait(REAPING, Duration::from_millis(1), &mut []) {
-        if !matches!(child.try_wait(), Ok(None)) {
-            return;
+        if let Ok(Some(status)) = child.try_wait() {
+            return Some(status);
         }
     }
-    // It hangs in the kernel (a dead network disk): nobody else waits for that.
-    let _ = thread::Builder::new().spawn(move || child.wait());
+    None
 }
 
 /// One of the outputs: read to its end, kept up to the cap.

@@ -107,6 +107,14 @@ impl WebSocket {
         }
     }
 
+    /// Messages of up to so many bytes may come from now on.
+    pub fn allow(&mut self, bytes: usize) {
+        self.context.set_config(|config| {
+            config.max_message_size = Some(bytes);
+            config.max_frame_size = Some(bytes);
+        });
+    }
+
     /// Takes bytes from the front of `input` until they make something to tell. `None`: it needs more.
     ///
     /// After our own close frame, messages that were on their way are dropped.
@@ -204,6 +212,12 @@ impl WebSocket {
             self.queue = VecDeque::new();
         }
         credit
+    }
+
+    /// Frames that have not left yet.
+    #[must_use]
+    pub fn queued(&self) -> usize {
+        self.queue.len()
     }
 
     /// Whether everything queued has left.

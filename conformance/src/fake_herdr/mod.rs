@@ -6,6 +6,7 @@
 //! * [`command`] is the command line. The program `panewire-fake-herdr` is it; so is any test executable that is called
 //!   through a link named `herdr` and hands its arguments on.
 
+mod attach;
 mod desk;
 mod server;
 
@@ -15,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+pub use attach::FLOOD_BYTES;
 pub use desk::DeskFile;
 pub use server::Server;
 
@@ -46,6 +48,9 @@ pub fn command(program: &Path, arguments: impl Iterator<Item = OsString>) -> Exi
         && let Err(error) = file.take(session, typed)
     {
         return spoken(1, "", &format!("fake herdr: {}: {error}\n", file.path().display()));
+    }
+    if let Some(exit) = attach::command(&desk, &arguments) {
+        return exit;
     }
     match answer::to_command(&desk, &arguments, &socket) {
         Some(said) => spoken(u8::try_from(said.exit).unwrap_or(1), &said.stdout, &said.stderr),

@@ -1,5 +1,7 @@
 //! Questions and answers, over the socket and on the command line.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -36,6 +38,7 @@ struct Question {
 #[derive(Deserialize)]
 struct Params {
     target: Option<String>,
+    pane_id: Option<String>,
     source: Option<String>,
     format: Option<String>,
 }
@@ -58,6 +61,7 @@ enum Found<'a> {
     AgentInfo { agent: &'a Pane },
     AgentList { agents: Vec<&'a Pane> },
     SessionSnapshot { snapshot: Value },
+    PaneInfo { pane: Value },
     PaneRead { read: Read<'a> },
     Ok,
     Pong { version: &'static str, protocol: u32, capabilities: Capabilities },
@@ -138,6 +142,15 @@ pub fn to_command(desk: &Desk, arguments: &[&str], socket: &str) -> Option<Spoke
             asked = Asked { target: Some(*target), source: Some(*source), format: Some(*format) };
             ("cli:agent:read", "agent.read")
         }
+        ["pane", "get", target] if !target.starts_with('-') => {
+            asked.target = Some(*target);
+            ("cli:pane:get", "pane.get")
+        }
+        ["pane", "read", target, "--source", source, "--format", format]
+        | ["pane", "read", target, "--source", source, "--format", format, "--lines", _] => {
+            asked = Asked { target: Some(*target), source: Some(*source), format: Some(*format) };
+            ("cli:pane:read", "pane.read")
+        }
         ["agent", "get", ..] => return Some(refused(2, "usage: herdr agent get <target>\n")),
         ["pane", "send-text" | "send-keys", ..] | ["agent", "send-keys", ..] => ("cli:request", "pane.send_text"),
         ["agent", "list"] => ("cli:agent:list", "agent.list"),
@@ -183,8 +196,8 @@ struct Asked<'a> {
 
 impl<'a> Asked<'a> {
     fn of(params: &'a Params) -> Self {
-        let Params { target, source, format } = params;
-        Self { target: target.as_deref(), source: source.as_deref(), format: format.as_deref() }
+        let Params { target, pane_id, source, format } = params;
+        Self { target: target.as_deref().or(pane_id.as_deref()), source: source.as_deref(), format: format.as_deref() }
     }
 }
 
@@ -206,6 +219,17 @@ fn find<'a>(desk: &'a Desk, method: &str, asked: &Asked<'a>) -> Result<Found<'a>
         }),
         ("agent.list", _) => Ok(Found::AgentList { agents: agents().collect() }),
         ("session.snapshot", _) => Ok(Found::SessionSnapshot { snapshot: snapshot::of(desk) }),
+        ("pane.get" | "pane.read", None) => Err(invalid("missing field `pane_id`")),
+        ("pane.get" | "pane.read", Some(target)) => {
+            let pane = desk.panes.iter().find(|pane| pane.pane_id == target).ok_or_else(|| Failing {
+                code: "pane_not_found".into(),
+                message: format!("pane {target} not found"),
+            })?;
+            match method {
+                "pane.get" => Ok(Found::PaneInfo { pane: snapshot::as_pane(pane) }),
+                _ => Ok(Found::PaneRead { read: read(desk, pane, asked)? }),
+            }
+        }
         ("agent.get" | "agent.read", None) => Err(invalid("missing field `target`")),
         ("agent.read", Some(target)) => {
             let pane = agents().find(|pane| pane.pane_id == target).ok_or_else(|| not_found(target))?;
@@ -227,8 +251,10 @@ fn read<'a>(desk: &Desk, pane: &'a Pane, asked: &Asked<'a>) -> Result<Read<'a>, 
     }
     let format = asked.format.unwrap_or("text");
     let coloured = format == "ansi" && source != "detection";
-    let screen = desk.screens.get(&pane.pane_id).map(String::as_str).unwrap_or_default();
-    let text = if coloured { screen.replace('\n', "\r\n") } else { plain(screen) };
+    let of = |texts: &BTreeMap<String, String>| texts.get(&pane.pane_id).cloned().unwrap_or_default();
+    let above = if source.starts_with("recent") { of(&desk.scrollback) } else { String::new() };
+    let screen = above + &of(&desk.screens);
+    let text = if coloured { screen.replace('\n', "\r\n") } else { plain(&screen) };
     let Pane { pane_id, workspace_id, tab_id, .. } = pane;
     Ok(Read { pane_id, workspace_id, tab_id, source, format, text, revision: 0, truncated: false })
 }

@@ -27,6 +27,8 @@ pub struct Desk {
     pub panes: Vec<Pane>,
     /// What their terminals show, with colours, by `pane_id`. A pane that is not here shows nothing.
     pub screens: BTreeMap<String, String>,
+    /// What has gone out of sight above, of those that are not full of one program, by `pane_id`.
+    pub scrollback: BTreeMap<String, String>,
     /// What was typed into them so far, each write by itself.
     pub typed: Vec<Typed>,
     /// What their programs do when they read something.

@@ -28,7 +28,7 @@ pub(super) fn of(desk: &Desk) -> Value {
 }
 
 /// A pane is told with less than its agent.
-fn as_pane(pane: &Pane) -> Value {
+pub(super) fn as_pane(pane: &Pane) -> Value {
     let mut value = json!(pane);
     if let Some(fields) = value.as_object_mut() {
         fields.remove("state_change_seq");

@@ -3,6 +3,7 @@
 use core::time::Duration;
 use std::collections::VecDeque;
 
+use panewire_core::ids::OpId;
 use panewire_core::io::{Fault, Frame, Head};
 use panewire_core::limits::MAX_MESSAGE_BYTES;
 use serde_json::Value;
@@ -184,6 +185,7 @@ pub struct Client {
     pub(super) answers_pings: bool,
     pub(super) accepted: bool,
     pub(super) held: bool,
+    pub(super) at_terminal: Option<OpId>,
     pub(super) deaf: bool,
     pub(super) taking: bool,
     pub(super) inbox: VecDeque<Said>,
@@ -213,6 +215,7 @@ impl Client {
             answers_pings: true,
             accepted: false,
             held: false,
+            at_terminal: None,
             deaf: false,
             taking: false,
             inbox: VecDeque::new(),

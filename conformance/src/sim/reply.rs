@@ -17,6 +17,8 @@ pub enum Reply {
     Listing(Vec<DirEntry>, bool),
     /// [`Outcome::Watching`]
     Watching(WatchId),
+    /// [`Outcome::Started`], of which more follows
+    Started,
     /// [`Outcome::Random`]
     Random(Vec<u8>),
     /// [`Outcome::Ran`]
@@ -72,6 +74,7 @@ impl Reply {
             Self::Facts(facts) => Outcome::Facts(*facts),
             Self::Listing(names, truncated) => Outcome::Listing { names, truncated: *truncated },
             Self::Watching(watch) => Outcome::Watching(*watch),
+            Self::Started => Outcome::Started,
             Self::Random(bytes) => Outcome::Random(bytes),
             Self::Ran { exit, stdout, stderr } => Outcome::Ran { exit: *exit, stdout, stderr },
             Self::Answer(line) => Outcome::Answer(line),

@@ -45,6 +45,10 @@ pub(super) enum Exchange {
     Snapshot { manner: Manner, events: bool },
     /// It follows events.
     Subscribed,
+    /// Who is in its pane is being asked.
+    Attaching { manner: Manner },
+    /// It became a client at the terminal of a pane.
+    Attached,
     /// It became a client of this session.
     Client { client: Box<Client>, session: u64 },
     /// It is answered with one whole entry.
@@ -160,6 +164,7 @@ impl Bridge {
             Call::Send(call) => self.send(ex, call, manner),
             Call::Approve(call) => self.approve(ex, call, manner),
             Call::CycleMode(pane) => self.cycle_mode(ex, pane, manner),
+            Call::Attach(call) => self.attach(ex, call, manner),
             Call::Entry(call) => self.connect(ex, call.pane.clone(), Wanted::Entry(call), manner),
         }
     }
@@ -214,7 +219,9 @@ impl Bridge {
                     | Exchange::Card { .. }
                     | Exchange::Errand { .. }
                     | Exchange::Snapshot { .. }
-                    | Exchange::Subscribed,
+                    | Exchange::Subscribed
+                    | Exchange::Attaching { .. }
+                    | Exchange::Attached,
                 )
                 | None => {}
             }
@@ -234,6 +241,7 @@ impl Bridge {
             Some(Exchange::Errand { .. }) => self.leave_errand(ex),
             Some(Exchange::Snapshot { .. }) => self.snapshots.forget(ex),
             Some(Exchange::Subscribed) => self.unsubscribe(ex),
+            Some(Exchange::Attaching { .. } | Exchange::Attached) => self.leave_attached(ex),
             Some(Exchange::Finding(finding)) => {
                 self.connecting.children.remove(&(finding.parent, ex));
                 self.release(finding.parent);
@@ -271,6 +279,7 @@ impl Bridge {
                 | Exchange::Listing { manner }
                 | Exchange::Card { manner }
                 | Exchange::Snapshot { manner, .. }
+                | Exchange::Attaching { manner }
                 | Exchange::Pairing { manner },
             ) => {
                 let answer = refusal(manner);
@@ -289,6 +298,7 @@ impl Bridge {
                 let manner = manner.clone();
                 self.stop_errand(ex, ending, &manner);
             }
+            Some(Exchange::Attached) => self.close_attached(ex, ending.code, ending.reason),
             None => {}
         }
         self.forget(ex);

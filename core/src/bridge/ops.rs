@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use crate::ids::{ExId, Handle, OpId};
 use crate::io::{Op, Output};
 use crate::machine::{Machine, Tag};
+use crate::pane::attach::Part;
 
 /// The machine that gets the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,6 +29,8 @@ pub(crate) enum Owner {
     Card(u64),
     /// Something that is done in a pane.
     Errand(u64),
+    /// One of the things that an attached client needs.
+    Attached(ExId, Part),
     /// The listing of panes.
     Census,
     /// The survey of everything for a snapshot.
@@ -61,7 +64,7 @@ pub(crate) struct Ops {
 
 impl Ops {
     /// Hands an operation to the runtime.
-    pub(crate) fn issue(&mut self, owner: Owner, tag: Tag, op: Op, out: &mut VecDeque<Output>) {
+    pub(crate) fn issue(&mut self, owner: Owner, tag: Tag, op: Op, out: &mut VecDeque<Output>) -> OpId {
         self.last = self.last.saturating_add(1);
         let id = OpId(self.last);
         self.routes.insert(id, (owner, tag));
@@ -70,6 +73,7 @@ impl Ops {
             self.open.remove(&handle);
         }
         out.push_back(Output::Op(id, op));
+        id
     }
 
     /// Hands over all that a machine wants.

@@ -13,7 +13,7 @@ pub mod target;
 
 pub use answer::{Answer, Manner, Refusal};
 pub use post::{ApproveCall, PairCall, Post, SendCall, Typed};
-pub use route::{Call, EntryCall, Routed, TranscriptCall, needs_devices, route};
+pub use route::{AttachCall, Call, EntryCall, Routed, TranscriptCall, needs_devices, route};
 
 #[cfg(test)]
 mod tests {

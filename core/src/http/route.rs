@@ -53,6 +53,8 @@ pub enum Call {
     Transcript(TranscriptCall),
     /// `GET /agent-transcript/entry`: one whole entry.
     Entry(EntryCall),
+    /// WebSocket `/attach`: a client at the terminal of a pane.
+    Attach(AttachCall),
     /// A call that is complete only with its body: see [`Post::read`].
     Posted(Post),
     /// `POST /send`
@@ -79,7 +81,7 @@ impl Call {
     pub const fn writes(&self) -> bool {
         match self {
             Self::Posted(post) => post.writes(),
-            Self::Send(_) | Self::Approve(_) | Self::CycleMode(_) => true,
+            Self::Attach(_) | Self::Send(_) | Self::Approve(_) | Self::CycleMode(_) => true,
             Self::Healthz
             | Self::Info
             | Self::Drift
@@ -125,6 +127,17 @@ pub struct EntryCall {
     pub seq: Seq,
     /// `?subagent=`: of the conversation of a child.
     pub subagent: Option<String>,
+}
+
+/// A call for the terminal of a pane.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AttachCall {
+    /// Of which pane.
+    pub pane: PaneId,
+    /// `?takeover=1`: whoever else is attached to its agent is sent away.
+    pub takeover: bool,
+    /// Whether the request is a WebSocket upgrade.
+    pub upgrade: bool,
 }
 
 /// Whether the list of devices is needed to say who calls, or to do what is wanted.
@@ -213,6 +226,14 @@ pub fn route(request: &Request<'_>, config: &Config, register: &Register) -> Res
             };
             Call::Entry(EntryCall { pane: PaneId(pane), seq, subagent: target.filled("subagent") })
         }
+        Endpoint::Attach => match target.filled("pane") {
+            Some(pane) => Call::Attach(AttachCall {
+                pane: PaneId(pane),
+                takeover: target.first("takeover").as_deref() == Some("1"),
+                upgrade: request.upgrade,
+            }),
+            None => return Err(Refusal::new(400, "want ?pane=<pane_id>", &manner)),
+        },
         Endpoint::Post(post) => Call::Posted(post),
     };
     if call.writes() && matches!(caller, Caller::Device(_, Scope::Read)) {
@@ -229,9 +250,10 @@ const DEVICES_UNREADABLE: &str =
     "the list of devices cannot be read, so nobody knows whose token this is: try again later";
 
 const NO_SUCH_ENDPOINT: &str = "no such endpoint: there are GET /healthz, GET /info, GET /panes, GET /drift, \
-    GET /snapshot, GET /agent-state?pane=<pane_id>, GET /agent-transcript/entry?pane=<pane_id>&seq=<n>, POST /send, POST /approve, \
-    POST /agent-mode/cycle, POST /pair, POST /admin/pairing, GET /admin/devices, POST /admin/devices/revoke, WebSocket /events \
-    and WebSocket /agent-transcript?pane=<pane_id>";
+    GET /snapshot, GET /agent-state?pane=<pane_id>, GET /agent-transcript/entry?pane=<pane_id>&seq=<n>, POST /send, \
+    POST /approve, POST /agent-mode/cycle, POST /pair, POST /admin/pairing, GET /admin/devices, \
+    POST /admin/devices/revoke, WebSocket /events, WebSocket /agent-transcript?pane=<pane_id> and \
+    WebSocket /attach?pane=<pane_id>";
 
 #[derive(Clone, Copy, PartialEq)]
 enum Endpoint {
@@ -244,6 +266,7 @@ enum Endpoint {
     Card,
     Transcript,
     Entry,
+    Attach,
     Devices,
     Post(Post),
 }
@@ -294,6 +317,7 @@ impl Endpoint {
             | Self::Card
             | Self::Transcript
             | Self::Entry
+            | Self::Attach
             | Self::Devices => Methods::Get,
         }
     }
@@ -310,6 +334,7 @@ impl Endpoint {
             | Self::Card
             | Self::Transcript
             | Self::Entry
+            | Self::Attach
             | Self::Post(Post::Send | Post::Approve | Post::CycleMode) => Right::Device,
         }
     }
@@ -325,6 +350,7 @@ impl Endpoint {
             "/agent-state" => Some(Self::Card),
             "/agent-transcript" => Some(Self::Transcript),
             "/agent-transcript/entry" => Some(Self::Entry),
+            "/attach" => Some(Self::Attach),
             "/send" => Some(Self::Post(Post::Send)),
             "/approve" => Some(Self::Post(Post::Approve)),
             "/agent-mode/cycle" => Some(Self::Post(Post::CycleMode)),

@@ -7,7 +7,7 @@ pub mod control;
 pub mod events;
 pub mod features;
 pub mod frames;
-mod liveness;
+pub(crate) mod liveness;
 mod plain;
 pub mod receipt;
 pub mod recent;

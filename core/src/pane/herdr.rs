@@ -12,6 +12,7 @@
 mod agent;
 mod answer;
 mod everywhere;
+mod occupant;
 mod session;
 
 use alloc::boxed::Box;
@@ -25,6 +26,7 @@ use serde_json::{Map, Value, json};
 
 pub use agent::{PaneAgent, SessionKind, SessionRef};
 pub use everywhere::{Everywhere, Replies};
+pub use occupant::Occupant;
 pub use session::HerdrSession;
 pub(crate) use session::{is_session_name, socket_in};
 
@@ -42,6 +44,8 @@ use crate::time::{Instant, Now};
 pub enum Question {
     /// The agent of one pane.
     Agent(PaneId),
+    /// Who is in one pane, an agent or not.
+    Occupant(PaneId),
     /// The agents of all panes of one server.
     Agents(HerdrSession),
     /// Everything that one server shows: workspaces, tabs, panes, agents.
@@ -70,6 +74,8 @@ pub enum ScreenSource {
 pub enum Reply {
     /// To [`Question::Agent`].
     Agent(Box<PaneAgent>),
+    /// To [`Question::Occupant`].
+    Occupant(Occupant),
     /// To [`Question::Agents`], in herdr's order.
     Agents(Vec<PaneAgent>),
     /// To [`Question::Snapshot`], in herdr's own words.
@@ -316,7 +322,7 @@ impl HerdrAsk {
         let agents = match &mut reply {
             Reply::Agent(agent) => core::slice::from_mut(&mut **agent),
             Reply::Agents(agents) => agents,
-            Reply::Snapshot(_) | Reply::Screen(_) | Reply::Done => &mut [],
+            Reply::Occupant(_) | Reply::Snapshot(_) | Reply::Screen(_) | Reply::Done => &mut [],
         };
         for agent in agents {
             agent.pane = PaneId(session.qualified(agent.pane.as_str()));
@@ -353,7 +359,11 @@ impl Question {
     /// The server that it goes to, and the question in that server's own words.
     fn in_session(mut self) -> (HerdrSession, Self) {
         let session = match &mut self {
-            Self::Agent(pane) | Self::Screen(pane, _) | Self::Type(pane, _) | Self::Press(pane, _) => {
+            Self::Agent(pane)
+            | Self::Occupant(pane)
+            | Self::Screen(pane, _)
+            | Self::Type(pane, _)
+            | Self::Press(pane, _) => {
                 let (session, own) = HerdrSession::of(pane);
                 *pane = own;
                 session
@@ -366,14 +376,15 @@ impl Question {
     /// Whether this could be the name of anything. What could not be must not reach a command line: there a leading `-`
     /// is an option, and a NUL cannot be passed at all.
     fn is_askable(&self) -> bool {
-        let (Self::Agent(pane) | Self::Screen(pane, _) | Self::Type(pane, _) | Self::Press(pane, _)) = self else {
+        let (Self::Agent(pane)
+        | Self::Occupant(pane)
+        | Self::Screen(pane, _)
+        | Self::Type(pane, _)
+        | Self::Press(pane, _)) = self
+        else {
             return true;
         };
-        let name = pane.as_str();
-        !name.is_empty()
-            && name.len() <= limits::MAX_PANE_ID_BYTES
-            && !name.starts_with('-')
-            && !name.chars().any(char::is_control)
+        is_pane_name(pane)
     }
 
     /// Whether it does something, and must not be done twice.
@@ -384,6 +395,7 @@ impl Question {
     fn arguments(&self) -> Vec<String> {
         match self {
             Self::Agent(pane) => vec!["agent".into(), "get".into(), pane.0.clone()],
+            Self::Occupant(pane) => vec!["pane".into(), "get".into(), pane.0.clone()],
             Self::Agents(_) => vec!["agent".into(), "list".into()],
             Self::Snapshot(_) => vec!["api".into(), "snapshot".into()],
             Self::Screen(pane, source) => {
@@ -403,6 +415,9 @@ impl Question {
         let request = match self {
             Self::Agent(pane) => {
                 json!({"id": "panewire", "method": "agent.get", "params": {"target": pane.as_str()}})
+            }
+            Self::Occupant(pane) => {
+                json!({"id": "panewire", "method": "pane.get", "params": {"pane_id": pane.as_str()}})
             }
             Self::Agents(_) => json!({"id": "panewire", "method": "agent.list", "params": {}}),
             Self::Snapshot(_) => json!({"id": "panewire", "method": "session.snapshot", "params": {}}),
@@ -426,6 +441,15 @@ impl Question {
         line.push('\n');
         line.into()
     }
+}
+
+/// Whether herdr could call a pane so, in the words of its server.
+fn is_pane_name(pane: &PaneId) -> bool {
+    let name = pane.as_str();
+    !name.is_empty()
+        && name.len() <= limits::MAX_PANE_ID_BYTES
+        && !name.starts_with('-')
+        && !name.chars().any(char::is_control)
 }
 
 impl ScreenSource {

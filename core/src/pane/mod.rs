@@ -1,6 +1,7 @@
 //! From a pane to the transcript of its agent.
 
 pub mod activity;
+pub mod attach;
 pub mod branch;
 pub mod census;
 pub mod demo;
@@ -13,11 +14,13 @@ pub mod probe;
 pub mod resolve;
 pub mod survey;
 
+pub use attach::Attach;
 pub use census::{Census, Found, Listed};
 pub use demo::Demo;
 pub use errand::{Claim, Ended, Errand, Failed};
 pub use herdr::{
-    Everywhere, HerdrAsk, HerdrError, HerdrSession, PaneAgent, Question, Reply, ScreenSource, SessionKind, SessionRef,
+    Everywhere, HerdrAsk, HerdrError, HerdrSession, Occupant, PaneAgent, Question, Reply, ScreenSource, SessionKind,
+    SessionRef,
 };
 pub use inspect::{Inspect, Inspection};
 pub use name::PaneName;

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::task::Waker;
 
 use bytes::Bytes;
+use panewire_core::ids::OpId;
 use panewire_core::io::{CloseCode, Fault, Frame};
+use panewire_core::limits::{PIPE_INPUT_BYTES, PIPE_READ_BYTES};
 
 use super::*;
 use crate::Inbox;
@@ -65,10 +67,48 @@ impl Alarm for Bell {
     }
 }
 
+/// A program at a terminal.
+#[derive(Debug, Default)]
+struct Program {
+    /// What it writes, read by read.
+    writes: VecDeque<Vec<u8>>,
+    /// It has let go of its terminal.
+    ended: bool,
+    /// What was typed.
+    typed: Vec<u8>,
+    /// Bytes that it still takes.
+    room: usize,
+}
+
+impl Tty for Rc<RefCell<Program>> {
+    fn poll_read(&mut self, buffer: &mut [u8], _: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        let mut program = self.borrow_mut();
+        match program.writes.pop_front() {
+            Some(written) => {
+                buffer[..written.len()].copy_from_slice(&written);
+                Poll::Ready(Ok(written.len()))
+            }
+            None if program.ended => Poll::Ready(Err(io::Error::other("it is gone"))),
+            None => Poll::Pending,
+        }
+    }
+
+    fn poll_write(&mut self, bytes: &[u8], _: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        let mut program = self.borrow_mut();
+        let taken = bytes.len().min(program.room);
+        program.room -= taken;
+        program.typed.extend(&bytes[..taken]);
+        if taken == 0 { Poll::Pending } else { Poll::Ready(Ok(taken)) }
+    }
+}
+
+type Register = Box<dyn Fn(File) -> io::Result<Rc<RefCell<Program>>>>;
+
 /// A connection between a peer and somebody who plays the core.
 struct Scene {
-    connection: Connection<Rc<RefCell<Peer>>, Bell>,
+    connection: Connection<Rc<RefCell<Peer>>, Bell, Register, Rc<RefCell<Program>>>,
     peer: Rc<RefCell<Peer>>,
+    program: Rc<RefCell<Program>>,
     bell: Bell,
     inbox: Inbox,
     exchange: Arc<Exchange>,
@@ -80,17 +120,22 @@ impl Scene {
         let carrier = inbox.request(hyper::Request::new(()).into_parts().0, true);
         let Some(Post::Request(exchange, _)) = inbox.next() else { panic!("not asked") };
         let (peer, bell) = (Rc::new(RefCell::new(Peer { room: usize::MAX, ..Peer::default() })), Bell::default());
+        let program = Rc::new(RefCell::new(Program { room: usize::MAX, ..Program::default() }));
+        let registered = Rc::clone(&program);
+        let register: Register = Box::new(move |_| Ok(Rc::clone(&registered)));
         let connection = Connection {
             carrier,
             transport: Rc::clone(&peer),
             alarm: bell.clone(),
             socket: WebSocket::server(),
             unread: Some(unread.to_vec()),
+            register,
+            pipe: None,
             deadline: None,
             shut: false,
             discarded: 0,
         };
-        Self { connection, peer, bell, inbox, exchange }
+        Self { connection, peer, program, bell, inbox, exchange }
     }
 
     /// Lets the connection do what it can. Whether it has ended.
@@ -230,4 +275,112 @@ fn whoever_leaves_is_told_as_gone() {
     let Some(Post::Told(exchange)) = inbox.next() else { panic!("not told") };
     assert!(exchange.hear().gone);
     assert_eq!(inbox.carriers(), 0);
+}
+
+const OP: OpId = OpId(7);
+
+/// A client at the terminal of a program.
+fn at_terminal() -> Scene {
+    let mut scene = Scene::new(b"");
+    scene.say(|said| said.piping = Some(Piping::Begin(OP, tempfile::tempfile().unwrap())));
+    assert!(!scene.run());
+    scene
+}
+
+#[test]
+fn bytes_go_both_ways_and_the_core_hears_of_neither() {
+    let mut scene = at_terminal();
+    scene.program.borrow_mut().writes.extend([b"$ ".to_vec(), b"\x1b[2J".to_vec()]);
+    scene.peer.borrow_mut().sends.extend([masked(0x82, b"ls"), masked(0x82, b"\r"), masked(0x81, b"x")]);
+    assert!(!scene.run());
+    assert_eq!(scene.received(), b"\x82\x02$ \x82\x04\x1b[2J");
+    assert_eq!(scene.program.borrow().typed, b"ls\r");
+    let told = scene.hear().unwrap();
+    assert_eq!((told.taken, told.unpiped), (6, None));
+    assert!(matches!(told.event, Some(Event::Message(Received::Text(text))) if text.as_str() == "x"));
+}
+
+#[test]
+fn a_program_is_read_only_as_fast_as_its_client_takes() {
+    let mut scene = at_terminal();
+    scene.peer.borrow_mut().room = 0;
+    scene.program.borrow_mut().writes = (0..100).map(|_| vec![b'y'; PIPE_READ_BYTES]).collect();
+    assert!(!scene.run() && !scene.run());
+    assert_eq!(scene.program.borrow().writes.len(), 100 - PIPE_FRAMES);
+    // One of the frames leaves: one more is read.
+    scene.peer.borrow_mut().room = PIPE_READ_BYTES + 4;
+    assert!(!scene.run());
+    assert_eq!(scene.program.borrow().writes.len(), 100 - PIPE_FRAMES - 1);
+    scene.peer.borrow_mut().room = usize::MAX;
+    assert!((0..10).all(|_| !scene.run()));
+    assert!(scene.program.borrow().writes.is_empty());
+    assert_eq!(scene.received().len(), 100 * (PIPE_READ_BYTES + 4));
+}
+
+#[test]
+fn a_client_is_read_only_as_fast_as_its_program_takes() {
+    let mut scene = at_terminal();
+    scene.program.borrow_mut().room = 0;
+    scene.peer.borrow_mut().sends = (0..200).map(|_| masked(0x82, &[b'k'; 100])).collect();
+    assert!((0..10).all(|_| !scene.run()));
+    let unread = 200 - PIPE_INPUT_BYTES.div_ceil(100);
+    assert_eq!(scene.peer.borrow().sends.len(), unread);
+    scene.program.borrow_mut().room = usize::MAX;
+    assert!((0..10).all(|_| !scene.run()));
+    assert_eq!((scene.peer.borrow().sends.len(), scene.program.borrow().typed.len()), (0, 20_000));
+}
+
+#[test]
+fn a_message_may_be_as_long_as_the_core_allows() {
+    let long = |len: u16| [&[0x82, 0x80 | 126][..], &len.to_be_bytes(), &[0; 4], &vec![b'p'; len.into()]].concat();
+    let mut scene = at_terminal();
+    scene.say(|said| said.allowed = Some(10_000));
+    let pieces = |bytes: Vec<u8>| bytes.chunks(READ_BYTES).map(<[u8]>::to_vec).collect::<VecDeque<_>>();
+    scene.peer.borrow_mut().sends = pieces(long(10_000));
+    assert!((0..3).all(|_| !scene.run()));
+    assert_eq!(scene.program.borrow().typed.len(), 10_000);
+    scene.peer.borrow_mut().sends = pieces(long(10_001));
+    assert!((0..3).all(|_| !scene.run()));
+    assert_eq!(scene.heard(), Received::Fault(Fault::TooLarge));
+    assert_eq!(scene.program.borrow().typed.len(), 10_000);
+}
+
+#[test]
+fn the_end_of_a_program_is_told_behind_all_it_wrote() {
+    let mut scene = at_terminal();
+    scene.program.borrow_mut().writes.push_back(b"bye".to_vec());
+    scene.program.borrow_mut().ended = true;
+    assert!(!scene.run());
+    assert_eq!(scene.received(), b"\x82\x03bye");
+    assert_eq!(scene.hear().and_then(|told| told.unpiped), Some(OP));
+    // What is typed from then on is for the core.
+    scene.peer.borrow_mut().sends.push_back(masked(0x82, b"k"));
+    assert!(!scene.run());
+    assert_eq!(scene.heard(), Received::Binary(Bytes::from_static(b"k")));
+}
+
+#[test]
+fn nothing_of_a_terminal_comes_behind_what_ended_it() {
+    let mut scene = at_terminal();
+    scene.program.borrow_mut().writes.push_back(b"late".to_vec());
+    scene.say(|said| {
+        said.piping = Some(Piping::End);
+        said.frames.push_back(text("mode"));
+    });
+    assert!(!scene.run());
+    assert_eq!(scene.received(), b"\x81\x04mode");
+    scene.say(|said| said.piping = Some(Piping::Begin(OP, tempfile::tempfile().unwrap())));
+    scene.say(|said| said.close = Some((CloseCode::Normal, "")));
+    assert!(!scene.run());
+    assert_eq!(scene.received(), b"\x88\x02\x03\xe8");
+    assert!(scene.connection.pipe.is_none());
+}
+
+#[test]
+fn a_terminal_that_cannot_be_waited_for_has_ended() {
+    let mut scene = Scene::new(b"");
+    scene.connection.register = Box::new(|_| Err(io::Error::other("no more of them")));
+    scene.say(|said| said.piping = Some(Piping::Begin(OP, tempfile::tempfile().unwrap())));
+    assert!(!scene.run());
+    assert_eq!(scene.hear().and_then(|told| told.unpiped), Some(OP));
 }

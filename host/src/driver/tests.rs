@@ -8,6 +8,7 @@ use futures_lite::future::block_on;
 use hyper::http::request::Parts;
 use panewire_core::config::{Config, Demo, Herdr, HerdrMode, Push, Roots, Server};
 use panewire_core::http::auth::TokenDigest;
+use panewire_core::io::Fin;
 use panewire_core::limits::Limits;
 
 use super::*;

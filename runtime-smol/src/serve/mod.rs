@@ -6,6 +6,7 @@ mod hints;
 mod listener;
 mod main_thread;
 mod socket;
+mod tty;
 
 use std::env;
 

@@ -13,6 +13,7 @@ use panewire_host::http::Upgrade;
 use smol_hyper::rt::FuturesIo;
 
 use super::alarm::Deadline;
+use super::tty::Side;
 
 /// Carries a WebSocket from its upgrade to its end.
 pub(crate) async fn run(upgrade: Upgrade) {
@@ -24,7 +25,7 @@ pub(crate) async fn run(upgrade: Upgrade) {
     };
     let (socket, unread) = (Socket(parts.io.into_inner().into_inner()), parts.read_buf.to_vec());
     drop(parts.read_buf);
-    connection::carry(upgrade.carrier, socket, Deadline::default(), unread).await;
+    connection::carry(upgrade.carrier, socket, Deadline::default(), unread, Side::new).await;
 }
 
 struct Socket(Async<TcpStream>);

@@ -5,6 +5,7 @@ mod alarm;
 mod hints;
 mod listener;
 mod socket;
+mod tty;
 
 use std::io;
 use std::num::NonZero;

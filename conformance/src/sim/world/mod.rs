@@ -267,6 +267,21 @@ impl<F: Face> World<F> {
         self.speak(ex, Said::Fault(fault));
     }
 
+    /// The program ends at whose terminal a client is, and what can be done at once is done.
+    pub fn end_program(&mut self, ex: ExId, exit: Option<i32>) {
+        if let Some(op) = self.clients.get_mut(&ex).and_then(|client| client.at_terminal.take()) {
+            let ran = Reply::Ran { exit, stdout: Vec::new(), stderr: Vec::new() };
+            self.arrange(self.clock.mono(), Due::Outcome(op, ran));
+        }
+        self.run();
+    }
+
+    /// Whether a client is at the terminal of a program.
+    #[must_use]
+    pub fn is_at_terminal(&self, ex: ExId) -> bool {
+        self.clients.get(&ex).is_some_and(|client| client.at_terminal.is_some())
+    }
+
     /// A client asks for an older page.
     pub fn load_older(&mut self, ex: ExId, before_seq: u64, limit: u64) {
         self.say(ex, &format!("{{\"type\":\"load_older\",\"before_seq\":{before_seq},\"limit\":{limit}}}"));
@@ -436,8 +451,10 @@ impl<F: Face> World<F> {
     fn happen(&mut self, due: Due<F>) {
         match due {
             Due::Outcome(op, reply) => {
-                if self.pending.remove(&op) {
-                    self.hand(Input::Outcome(op, reply.outcome(), Fin::Last));
+                let fin = if reply == Reply::Started { Fin::More } else { Fin::Last };
+                let wanted = if fin == Fin::More { self.pending.contains(&op) } else { self.pending.remove(&op) };
+                if wanted {
+                    self.hand(Input::Outcome(op, reply.outcome(), fin));
                 }
             }
             Due::Change(change) => self.hand(change.input()),

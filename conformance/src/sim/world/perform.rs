@@ -8,6 +8,7 @@ use panewire_core::limits::{HERDR_BUDGET, MAX_RANDOM_BYTES, MAX_READ_BYTES};
 
 use super::{Due, Face, World};
 use crate::sim::client::{Client, Phase};
+use crate::sim::config::HERDR_PROGRAM;
 use crate::sim::disk::Performed;
 use crate::sim::reply::Reply;
 
@@ -38,6 +39,9 @@ impl<F: Face> World<F> {
                 self.moves(ex, Phase::Open, Phase::Closing, |client| client.closing = Some((code, reason)))
             }
             Output::Hold(ex, held) => self.hold(ex, held),
+            // Messages of clients here are as long as they are.
+            Output::Allow(ex, _) => self.present(ex).map(|_| ()),
+            Output::Pipe(ex, op) => self.pipe(ex, op),
         };
         if let Err(wrong) = done {
             self.violate(wrong);
@@ -53,6 +57,7 @@ impl<F: Face> World<F> {
         let performed = watched.or_else(|| self.disk.perform(op)).or_else(|| self.herdr.perform(op));
         let performed = performed.or_else(|| self.web.perform(op));
         let performed = performed.or_else(|| self.random.perform(op)).or_else(|| of_a_database(op));
+        let performed = performed.or_else(|| self.perform_terminal(op));
         let Some(Performed { reply, after }) = performed else {
             return Err(format!("nobody can perform {op:?}"));
         };
@@ -72,10 +77,25 @@ impl<F: Face> World<F> {
         Ok(())
     }
 
+    /// A program runs under its terminal until the scenario ends it.
+    fn perform_terminal(&self, op: &Op) -> Option<Performed> {
+        let reply = match op {
+            Op::Pty { argv, .. } if argv.first().map(String::as_str) == Some(HERDR_PROGRAM) => Reply::Started,
+            Op::Pty { .. } => Reply::failed(FailureKind::NotFound),
+            Op::Resize { pty, .. } if self.pending.contains(pty) => Reply::Done,
+            Op::Resize { .. } => Reply::failed(FailureKind::NotFound),
+            _ => return None,
+        };
+        Some(Performed { reply, after: Duration::ZERO })
+    }
+
     /// A runtime that ends an operation also forgets the file that it may have opened.
     fn cancel(&mut self, op_id: OpId) -> Result<(), String> {
         if !self.pending.remove(&op_id) {
             return Err(format!("{op_id:?} is cancelled and was not under way"));
+        }
+        for client in self.clients.values_mut() {
+            client.at_terminal = client.at_terminal.filter(|op| *op != op_id);
         }
         let opened = self.agenda.values().find_map(|due| match due {
             Due::Outcome(other, Reply::Opened(handle, _)) if *other == op_id => Some(*handle),
@@ -105,6 +125,15 @@ impl<F: Face> World<F> {
         };
         client.push(frame);
         seen.map_err(|wrong| format!("{ex:?}: {wrong}"))
+    }
+
+    /// What goes through a terminal is not the core's: here it is enough that both ends are there.
+    fn pipe(&mut self, ex: ExId, op: OpId) -> Result<(), String> {
+        if !self.pending.contains(&op) {
+            return Err(format!("{ex:?} is at the terminal of {op:?}, which is not there"));
+        }
+        self.present(ex)?.at_terminal = Some(op);
+        Ok(())
     }
 
     fn hold(&mut self, ex: ExId, held: bool) -> Result<(), String> {

@@ -4,7 +4,7 @@ use alloc::vec;
 use super::super::site::Asset;
 use super::super::tests::{TOKEN, config, request};
 use super::super::{Answer, Post, Refusal};
-use super::{Call, EntryCall, TranscriptCall, needs_devices, route};
+use super::{AttachCall, Call, EntryCall, TranscriptCall, needs_devices, route};
 use crate::config::Config;
 use crate::device::{Caller, Device, Register, Scope};
 use crate::http::auth::TokenDigest;
@@ -157,6 +157,17 @@ fn a_card_is_of_one_pane() {
 }
 
 #[test]
+fn a_terminal_is_of_one_pane_and_for_who_may_write() {
+    let wanted = |takeover| Call::Attach(AttachCall { pane: PaneId::from("w1:p1"), takeover, upgrade: false });
+    assert_eq!(call("GET", "/attach?pane=w1:p1&takeover=yes", &[HOST, BEARER]), Ok(wanted(false)));
+    assert_eq!(call("GET", "/attach?takeover=1&pane=w1%3Ap1", &[HOST, PHONE]), Ok(wanted(true)));
+    assert_eq!(refusal("GET", "/attach?pane=", &[HOST, BEARER]), (400, "want ?pane=<pane_id>".to_string()));
+    assert_eq!(refusal("GET", "/attach?pane=w1:p1", &[HOST, TABLET]).0, 403);
+    assert_eq!(refusal("GET", "/attach?pane=w1:p1", &[HOST]).0, 401);
+    assert_eq!(refusal("POST", "/attach?pane=w1:p1", &[HOST, BEARER]), (405, "use GET".to_string()));
+}
+
+#[test]
 fn a_transcript_call_is_read_from_the_query() {
     let wanted = Call::Transcript(TranscriptCall {
         pane: PaneId::from("claude:dir:/home/u/a b"),
@@ -219,9 +230,10 @@ fn an_unknown_path_is_told_which_there_are() {
     assert_eq!(
         body,
         "no such endpoint: there are GET /healthz, GET /info, GET /panes, GET /drift, GET /snapshot, \
-         GET /agent-state?pane=<pane_id>, GET /agent-transcript/entry?pane=<pane_id>&seq=<n>, POST /send, POST /approve, POST /agent-mode/cycle, \
-         POST /pair, POST /admin/pairing, GET /admin/devices, POST /admin/devices/revoke, WebSocket /events \
-         and WebSocket /agent-transcript?pane=<pane_id>"
+         GET /agent-state?pane=<pane_id>, GET /agent-transcript/entry?pane=<pane_id>&seq=<n>, POST /send, \
+         POST /approve, POST /agent-mode/cycle, POST /pair, POST /admin/pairing, GET /admin/devices, \
+         POST /admin/devices/revoke, WebSocket /events, WebSocket /agent-transcript?pane=<pane_id> and \
+         WebSocket /attach?pane=<pane_id>"
     );
 }
 

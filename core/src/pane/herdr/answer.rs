@@ -8,6 +8,7 @@ use alloc::string::{String, ToString as _};
 use serde_json::Value;
 
 use super::agent::PaneAgent;
+use super::occupant::Occupant;
 use super::{Question, Reply};
 use crate::limits;
 
@@ -153,6 +154,7 @@ fn reply_to(question: &Question, answer: &Value) -> Option<Reply> {
         Question::Agent(pane) => {
             PaneAgent::from_value(result.get("agent")?, Some(pane)).map(Box::new).map(Reply::Agent)
         }
+        Question::Occupant(_) => Occupant::from_value(result.get("pane")?).map(Reply::Occupant),
         Question::Snapshot(_) => result.get("snapshot")?.as_object().cloned().map(Reply::Snapshot),
         Question::Agents(_) => {
             let agents = result.get("agents")?.as_array()?;

@@ -1,0 +1,83 @@
+//! `WS /attach` on the whole core: who is let in, what ends it, and that nothing is left behind.
+
+use core::time::Duration;
+
+use panewire_conformance::herdr::{Failing, Mode, Pane};
+use panewire_conformance::sim::scene::{CWD, PANE};
+use panewire_conformance::sim::{Scene, TOKEN, World};
+use panewire_core::ids::ExId;
+use panewire_core::limits::MAX_ATTACHED;
+
+fn target(pane: &str) -> String {
+    format!("/attach?pane={pane}&token={TOKEN}")
+}
+
+fn attach(world: &mut World) -> ExId {
+    let client = world.connect(&target(PANE));
+    world.run();
+    assert!(world.is_at_terminal(client), "{:?}", world.client(client).answer());
+    client
+}
+
+/// Status and body of a refusal.
+fn refusal(world: &mut World, target: &str) -> Option<(u16, String)> {
+    let client = world.connect(target);
+    world.advance(Duration::from_secs(5));
+    world.client(client).answer().map(|answer| (answer.status, answer.body))
+}
+
+#[test]
+fn who_is_in_the_pane_is_asked_once_before_the_upgrade() {
+    let mut scene = Scene::with_entries(1);
+    attach(&mut scene.world);
+    assert_eq!(scene.world.herdr.take_questions(), ["socket pane.get w1:p1"]);
+}
+
+#[test]
+fn herdr_has_its_own_words_for_what_fails() {
+    let mut scene = Scene::with_entries(1);
+    scene.world.herdr.set_mode(Mode::Failing(Failing { code: "busy".into(), message: "not today".into() }));
+    let failed = Some((502, "herdr pane get w1:p1: not today\n".to_owned()));
+    assert_eq!(refusal(&mut scene.world, &target(PANE)), failed);
+    scene.world.herdr.set_mode(Mode::Wedged);
+    let late = Some((502, "herdr pane get w1:p1: timed out after 4s\n".to_owned()));
+    assert_eq!(refusal(&mut scene.world, &target(PANE)), late);
+    scene.world.herdr.set_mode(Mode::Normal);
+    attach(&mut scene.world);
+}
+
+#[test]
+fn so_many_are_attached_at_once_and_a_seat_is_given_back() {
+    let mut scene = Scene::with_entries(1);
+    let clients: Vec<ExId> = (0..MAX_ATTACHED).map(|_| attach(&mut scene.world)).collect();
+    let full = Some((503, "too many attached clients: try again later\n".to_owned()));
+    assert_eq!(refusal(&mut scene.world, &target(PANE)), full);
+    scene.world.leave(clients[7]);
+    scene.world.run();
+    attach(&mut scene.world);
+}
+
+#[test]
+fn a_program_that_ends_well_has_detached() {
+    let mut scene = Scene::with_entries(1);
+    let client = attach(&mut scene.world);
+    scene.world.end_program(client, Some(0));
+    assert_eq!(scene.world.client(client).closed(), Some((1000, "detached")));
+}
+
+#[test]
+fn what_ends_an_attachment_leaves_nothing_under_way() {
+    let mut scene = Scene::with_entries(1);
+    let first = attach(&mut scene.world);
+    let second = attach(&mut scene.world);
+    scene.world.herdr.close(PANE);
+    scene.world.advance(Duration::from_secs(3));
+    for client in [first, second] {
+        assert_eq!(scene.world.client(client).closed(), Some((1000, "pane closed")));
+        assert!(!scene.world.is_at_terminal(client));
+    }
+    scene.world.herdr.open(Pane::claude(PANE, CWD));
+    let third = attach(&mut scene.world);
+    scene.world.shut_down();
+    assert_eq!(scene.world.client(third).closed(), Some((1000, "server stopped")));
+}
