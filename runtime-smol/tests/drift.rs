@@ -109,6 +109,7 @@ fn what_is_not_there_is_said_in_one_line() {
         ".codex/archived_sessions",
         ".pi/agent/sessions",
         ".local/share/opencode/storage",
+        ".gemini/tmp",
     ];
     let roots = roots.map(|root| empty.path().join(root).display().to_string());
     let said = format!(
