@@ -4,10 +4,14 @@
 //! recorded is not: a kind brings a [`Finder`], and its reader notes what a transcript tells of children in [`Told`].
 
 mod inside;
+mod through;
 mod told;
+mod visit;
 
 pub use inside::{Inside, InsideLine, Insides};
+pub(crate) use through::{Known, Through};
 pub use told::{Answer, Call, Told, digest};
+pub(crate) use visit::{Found, Next, Part, Visit};
 
 use alloc::boxed::Box;
 use alloc::string::String;

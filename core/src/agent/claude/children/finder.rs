@@ -6,25 +6,26 @@
 //!     └──────── children that may have started others, or all if asked for: read as a whole, then on from there ◀──────┘
 //! ```
 
+mod visits;
+
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
+use self::visits::Purpose;
 use super::directory::{DEEPEST, Directory, Layout, Named, named};
+use super::ends::Head;
 use super::inside::InsideReader;
 use super::meta::Meta;
-use super::reading::{Found, Head, Next, Purpose, Reading};
-use super::through::Through;
+use super::said::Said;
 use crate::agent::Reader;
 use crate::agent::claude::{ClaudeReader, Selection};
 use crate::io::{DirEntry, Facts, FailureKind, FileIdentity, FileKind, FileTime, Op, Outcome};
-use crate::limits::{
-    CHILDREN_EVERY, CHILDREN_FIRST_BYTES, MAX_CHILD_DIRECTORIES, MAX_CHILDREN, MAX_DIRECTORY_NAMES, MAX_OPEN_CHILDREN,
-};
+use crate::limits::{CHILDREN_EVERY, CHILDREN_FIRST_BYTES, MAX_CHILD_DIRECTORIES, MAX_CHILDREN, MAX_DIRECTORY_NAMES};
 use crate::machine::{Asks, Machine, Tag};
-use crate::roster::{Answer, Call, Finder, Inside, Row, Told, Wanted};
+use crate::roster::{Answer, Call, Finder, Inside, Row, Through, Told, Visit, Wanted};
 use crate::source::follow::Source;
 use crate::time::Now;
 
@@ -67,7 +68,7 @@ enum Pending {
     List(String, FileIdentity, FileTime),
     /// A child in the shared directory is looked at alone.
     StatChild(String),
-    Visit(String, Box<Reading>),
+    Visit(String, Purpose, Box<Visit<Said>>),
 }
 
 /// One child.
@@ -85,7 +86,7 @@ struct Child {
     head: Option<Head>,
     /// What its file was when its beginning was read.
     head_seen: Option<Seen>,
-    through: Option<Box<Through>>,
+    through: Option<Box<Through<Said>>>,
     /// What its file was when it was read as a whole.
     read_through: Option<Seen>,
     /// It cannot be opened: no row is shown of it.
@@ -293,68 +294,6 @@ impl Children {
         }
     }
 
-    /// What a visit found.
-    fn visited(&mut self, id: String, found: Found) {
-        let Self { children, directories, .. } = self;
-        let Some(child) = children.get_mut(&id) else { return };
-        match found {
-            Found::Meta(bytes) => child.meta = Some(Meta::parse(&bytes)),
-            Found::Tail(last) => (child.last_ts, child.closed) = (last, false),
-            Found::Through(through) => child.through = Some(through),
-            Found::Head(head) => {
-                let is_shared = directories.get(&child.directory).is_some_and(|d| d.layout == Layout::Shared);
-                if is_shared && head.session.as_deref() != Some(self.session.as_str()) {
-                    let name = child.path.rsplit('/').next().unwrap_or_default().to_string();
-                    if head.session.is_some() && self.strangers.len() < MAX_DIRECTORY_NAMES {
-                        self.strangers.insert(name);
-                    } else if let Some(directory) = directories.get_mut(&child.directory) {
-                        // Its first line may still be on its way: it is asked for again.
-                        directory.listed = None;
-                    }
-                    children.remove(&id);
-                } else {
-                    child.head = Some(head);
-                    self.visit_if_changed(&id);
-                }
-            }
-            Found::Nothing => child.closed = true,
-            Found::Failed(text) => {
-                // It is tried again with the next look.
-                (child.visited, child.meta_seen) = (None, child.meta_seen.filter(|_| child.meta.is_some()));
-                let path = child.path.clone();
-                self.trouble(&path, &text);
-            }
-        }
-    }
-
-    fn begin_visits(&mut self) {
-        while self.open < MAX_OPEN_CHILDREN
-            && let Some((id, purpose)) = self.visits.pop_front()
-        {
-            let Some(child) = self.children.get(&id) else { continue };
-            let path = match purpose {
-                Purpose::Meta => format!("{}/agent-{id}.meta.json", child.directory),
-                _ => child.path.clone(),
-            };
-            self.open = self.open.saturating_add(1);
-            let reading = Box::new(Reading::new(purpose, self.line_bytes));
-            self.ask(Pending::Visit(id, reading), Op::Open { path, under: Some(self.under.clone()) });
-        }
-    }
-
-    fn visit_answered(&mut self, id: String, mut reading: Box<Reading>, outcome: Outcome<'_>) {
-        match reading.take(outcome) {
-            Next::Op(op) => self.ask(Pending::Visit(id, reading), op),
-            Next::Done(found, handle) => {
-                self.open = self.open.saturating_sub(1);
-                if let Some(handle) = handle {
-                    self.asks.ask(Op::CloseFile { handle });
-                }
-                self.visited(id, found);
-            }
-        }
-    }
-
     /// The children that are to be read as a whole, as far as they have changed since.
     fn read_through(&mut self, told: &Told) {
         let spawners = self.spawners(told);
@@ -367,7 +306,7 @@ impl Children {
             child.read_through = Some(child.seen);
             let known = child.through.as_ref().map_or(0, |through| through.end());
             bytes = bytes.saturating_add(child.seen.1.saturating_sub(known));
-            self.visits.push_back((id.clone(), Purpose::Through(child.through.take())));
+            self.visits.push_back((id.clone(), Purpose::Through));
         }
         self.ready |= bytes > CHILDREN_FIRST_BYTES;
     }
@@ -388,7 +327,7 @@ impl Children {
                 continue;
             }
             let knows =
-                |other: &Child| other.through.as_ref().is_some_and(|t| t.told.call(&meta.tool_use_id).is_some());
+                |other: &Child| other.through.as_ref().is_some_and(|t| t.known.told.call(&meta.tool_use_id).is_some());
             if let Some((spawner, _)) = self.children.iter().find(|(_, other)| knows(other)) {
                 spawners.insert(spawner.clone());
                 continue;
@@ -404,7 +343,7 @@ impl Children {
 
     /// The child that made each call, of those that were read as a whole.
     fn callers(&self) -> BTreeMap<&str, (&str, &Told)> {
-        let told = self.children.iter().filter_map(|(id, child)| Some((id, &child.through.as_ref()?.told)));
+        let told = self.children.iter().filter_map(|(id, child)| Some((id, &child.through.as_ref()?.known.told)));
         told.flat_map(|(id, told)| told.calls().map(move |call| (call, (id.as_str(), told)))).collect()
     }
 
@@ -555,7 +494,7 @@ impl Child {
             done: end.unwrap_or_else(|| call.is_some_and(Call::is_finished)),
             last_activity_ts: self.last_ts,
             parent_agent_id: meta.parent_agent_id.or_else(|| caller.map(|(id, _)| (*id).to_string())),
-            read: through.filter(|_| all.wanted.read_through).map(|through| through.read().clone()),
+            read: through.filter(|_| all.wanted.read_through).map(|through| through.known.read.clone()),
             tool_use_id,
         }
     }
@@ -580,7 +519,7 @@ impl Machine for Children {
                     }
                 }
             }
-            Some(Pending::Visit(id, reading)) => self.visit_answered(id, reading, outcome),
+            Some(Pending::Visit(id, purpose, visit)) => self.visit_answered(id, purpose, visit, outcome),
             // A file that was closed.
             None => {}
         }

@@ -12,13 +12,13 @@
 //! have started children of their own are read as a whole, since the call and its answer stand nowhere else.
 
 mod directory;
+mod ends;
 mod finder;
 mod inside;
 mod meta;
 mod note;
 mod notification;
-mod reading;
-mod through;
+mod said;
 
 pub use finder::Children;
 pub(super) use note::{may_be_inside, may_be_queued, may_tell, note};

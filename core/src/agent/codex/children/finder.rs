@@ -6,28 +6,27 @@
 //!     └──────────── threads that have started others, or all if asked for: read as a whole, then on from there ◀─────┘
 //! ```
 
+mod visits;
+
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
+use self::visits::Purpose;
 use super::days::{Days, Listed};
 use super::end::End;
 use super::head::Head;
-use super::through::Through;
-use super::visit::{Found, Next, Purpose, Visit};
+use super::said::Said;
 use crate::agent::Reader;
 use crate::agent::codex::CodexReader;
 use crate::agent::codex::layout::session_of_file;
 use crate::agent::codex::time;
 use crate::io::{DirEntry, Facts, FailureKind, FileIdentity, FileKind, FileTime, Op, Outcome};
-use crate::limits::{
-    CHILDREN_EVERY, CHILDREN_FIRST_BYTES, MAX_CHILD_DEPTH, MAX_CHILDREN, MAX_DIRECTORY_NAMES, MAX_OPEN_CHILDREN,
-    MAX_STRANGERS,
-};
+use crate::limits::{CHILDREN_EVERY, CHILDREN_FIRST_BYTES, MAX_CHILD_DEPTH, MAX_DIRECTORY_NAMES};
 use crate::machine::{Asks, Machine, Tag};
-use crate::roster::{Finder, Row, Told, Wanted};
+use crate::roster::{Finder, Row, Through, Told, Visit, Wanted};
 use crate::source::follow::Source;
 use crate::time::Now;
 
@@ -70,7 +69,7 @@ enum Pending {
     Stat(String),
     List(String, Listed),
     StatThread(String),
-    Visit(String, Place, Box<Visit>),
+    Visit(String, Place, Purpose, Box<Visit<Said>>),
 }
 
 /// Where a rollout lies, and what it was when that was seen.
@@ -92,7 +91,7 @@ struct Thread {
     /// What its file was when its end was looked at.
     visited: Option<Seen>,
     end: End,
-    through: Option<Box<Through>>,
+    through: Option<Box<Through<Said>>>,
     /// What its file was when it was read as a whole.
     read_through: Option<Seen>,
     /// It cannot be opened: no row is shown of it.
@@ -195,82 +194,6 @@ impl Threads {
         matches!((time::of_id(id), time::of_id(&self.session)), (Some(one), Some(session)) if one < session)
     }
 
-    /// What a visit found.
-    fn visited(&mut self, id: String, place: Place, found: Found) {
-        match found {
-            Found::Head(Some(head)) if head.parent.is_some() => {
-                if self.threads.len() < MAX_CHILDREN {
-                    let thread = Thread {
-                        place,
-                        head,
-                        visited: None,
-                        end: End::default(),
-                        through: None,
-                        read_through: None,
-                        closed: false,
-                    };
-                    self.threads.insert(id, thread);
-                }
-            }
-            Found::Head(Some(_)) => {
-                if self.strangers.len() < MAX_STRANGERS {
-                    self.strangers.insert(id);
-                }
-            }
-            // Its first record may still be on its way: its directory is listed again with the next look.
-            Found::Head(None) => self.days.listed(&place.directory, None),
-            Found::Tail(end) => {
-                if let Some(thread) = self.threads.get_mut(&id) {
-                    (thread.end, thread.closed) = (end, false);
-                }
-            }
-            Found::Through(through) => {
-                if let Some(thread) = self.threads.get_mut(&id) {
-                    thread.end = through.known.end;
-                    thread.through = Some(through);
-                }
-            }
-            Found::Nothing => {
-                if let Some(thread) = self.threads.get_mut(&id) {
-                    thread.closed = true;
-                }
-            }
-            Found::Failed(text) => {
-                // It is tried again with the next look.
-                match self.threads.get_mut(&id) {
-                    Some(thread) => (thread.visited, thread.read_through) = (None, None),
-                    None => self.days.listed(&place.directory, None),
-                }
-                self.trouble(&format!("{}/{}", place.directory, place.name), &text);
-            }
-        }
-    }
-
-    fn begin_visits(&mut self) {
-        while self.open < MAX_OPEN_CHILDREN
-            && let Some((id, place, purpose)) = self.visits.pop_front()
-        {
-            self.open = self.open.saturating_add(1);
-            let visit = Box::new(Visit::new(purpose, self.line_bytes));
-            let path = format!("{}/{}", place.directory, place.name);
-            let under = Some(self.days.under(&place.directory).to_string());
-            self.ask(Pending::Visit(id, place, visit), Op::Open { path, under });
-        }
-    }
-
-    fn visit_answered(&mut self, id: String, place: Place, mut visit: Box<Visit>, outcome: Outcome<'_>) {
-        match visit.take(outcome) {
-            Next::Op(op) => self.ask(Pending::Visit(id, place, visit), op),
-            Next::Done(found, handle) => {
-                self.open = self.open.saturating_sub(1);
-                if let Some(handle) = handle {
-                    self.asks.ask(Op::CloseFile { handle });
-                }
-                self.visited(id, place, found);
-            }
-        }
-    }
-
     /// How deep below the session each of its threads is.
     fn depths(&self) -> BTreeMap<&str, u64> {
         let depth = |id: &str| {
@@ -318,7 +241,7 @@ impl Threads {
             thread.read_through = Some(thread.place.seen);
             let known = thread.through.as_ref().map_or(0, |through| through.end());
             bytes = bytes.saturating_add(thread.place.seen.1.saturating_sub(known));
-            self.visits.push_back((id, thread.place.clone(), Purpose::Through(thread.through.take())));
+            self.visits.push_back((id, thread.place.clone(), Purpose::Through));
         }
         self.ready |= bytes > CHILDREN_FIRST_BYTES;
     }
@@ -475,7 +398,7 @@ impl Machine for Threads {
                 }
                 _ => {}
             },
-            Some(Pending::Visit(id, place, visit)) => self.visit_answered(id, place, visit, outcome),
+            Some(Pending::Visit(id, place, purpose, visit)) => self.visit_answered(id, place, purpose, visit, outcome),
             // A file that was closed.
             None => {}
         }

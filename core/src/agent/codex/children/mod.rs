@@ -16,8 +16,7 @@ mod end;
 mod finder;
 mod head;
 mod note;
-mod through;
-mod visit;
+mod said;
 
 pub use finder::Threads;
 pub(super) use note::note;

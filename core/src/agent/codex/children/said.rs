@@ -1,6 +1,4 @@
-//! A thread's conversation, read as a whole and kept up with: what it tells of threads of its own, and what it comes to.
-
-use core::ops::ControlFlow;
+//! What a thread's conversation tells of threads of its own, and what it comes to.
 
 use super::end::{End, time};
 use super::note::note;
@@ -9,67 +7,20 @@ use crate::agent::codex::record::Record;
 use crate::agent::codex::walk::{self, Item, Part, What};
 use crate::agent::{Line, State, skim};
 use crate::entry::caps;
-use crate::io::{FileIdentity, FileTime};
 use crate::limits::SUBTITLE_CHARS;
-use crate::roster::{ReadThrough, Told};
+use crate::roster::{Known, ReadThrough, Told};
 use crate::source::json::Value;
-use crate::source::lines::LineSplitter;
-use crate::source::records;
-
-/// What is known of everything up to [`end`](Self::end).
-#[derive(Debug)]
-pub(super) struct Through {
-    identity: FileIdentity,
-    modified: FileTime,
-    lines: LineSplitter,
-    pub(super) known: Known,
-}
 
 /// What its lines have said.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct Said {
     pub(super) told: Told,
     pub(super) end: End,
     pub(super) read: ReadThrough,
     state: State,
 }
 
-impl Through {
-    pub(super) fn new(identity: FileIdentity, modified: FileTime, line_bytes: usize) -> Self {
-        Self { identity, modified, lines: LineSplitter::new(0, line_bytes), known: Known::default() }
-    }
-
-    /// Whether this file, so long and so old, is one of which only the end is new.
-    pub(super) fn goes_on(&self, identity: FileIdentity, size: u64, modified: FileTime) -> bool {
-        let touched = modified != self.modified && size == self.end();
-        identity == self.identity && size >= self.end() && !touched
-    }
-
-    /// Where to read on.
-    pub(super) fn end(&self) -> u64 {
-        self.lines.end()
-    }
-
-    /// Takes what comes next.
-    pub(super) fn take(&mut self, bytes: &[u8]) {
-        let Self { lines, known, .. } = self;
-        let _ = lines.push(bytes, |line| {
-            known.take(&line);
-            ControlFlow::<()>::Continue(())
-        });
-    }
-
-    /// This is the end for now: a last line without its newline counts as soon as it is whole.
-    pub(super) fn finish(&mut self, modified: FileTime) {
-        self.modified = modified;
-        if records::is_whole(self.lines.tail()) {
-            self.known.take(&self.lines.tail_line());
-            self.lines.accept_tail();
-        }
-    }
-}
-
-impl Known {
+impl Known for Said {
     fn take(&mut self, line: &Line<'_>) {
         note(line, &mut self.told);
         let Self { end, read, state, .. } = self;
@@ -102,6 +53,8 @@ mod tests {
     use alloc::string::String;
 
     use super::*;
+    use crate::io::{FileIdentity, FileTime};
+    use crate::roster::Through;
 
     #[test]
     fn a_thread_comes_to_its_entries_and_its_last_total_of_tokens() {
@@ -115,7 +68,7 @@ mod tests {
             r#"{"timestamp":"2026-03-01T08:00:06Z","type":"event_msg","payload":{"type":"task_complete"}}"#,
         ]
         .join("\n");
-        let mut through = Through::new(FileIdentity { device: 1, inode: 1 }, FileTime(1), 1 << 20);
+        let mut through = Through::<Said>::new(FileIdentity { device: 1, inode: 1 }, FileTime(1), 1 << 20);
         let (head, tail) = lines.as_bytes().split_at(120);
         through.take(head);
         through.take(tail);
@@ -128,9 +81,5 @@ mod tests {
         };
         assert_eq!(through.known.read, read);
         assert_eq!(through.known.end, End { last_ts: Some(1_772_352_006_000), idle: true });
-        let end = lines.len() as u64;
-        assert!(through.goes_on(FileIdentity { device: 1, inode: 1 }, end, FileTime(2)));
-        assert!(!through.goes_on(FileIdentity { device: 1, inode: 1 }, end, FileTime(3)));
-        assert!(!through.goes_on(FileIdentity { device: 1, inode: 2 }, end + 1, FileTime(3)));
     }
 }
