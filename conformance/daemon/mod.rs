@@ -14,10 +14,10 @@ mod attach;
 mod card;
 mod events;
 mod load;
-mod machine;
+pub(crate) mod machine;
 mod named;
 mod pairing;
-mod push;
+pub(crate) mod push;
 mod refusals;
 mod serve;
 mod vectors;
@@ -34,7 +34,7 @@ fn desk() -> Desk {
 }
 
 /// A machine on which the session of the pane has so many entries, and the agent that goes on with it.
-fn machine(entries: u32) -> (Machine, Transcript) {
+pub(crate) fn machine(entries: u32) -> (Machine, Transcript) {
     let machine = Machine::new(&desk());
     let mut agent = Transcript::new(SESSION, CWD);
     machine.append(&agent.path(), agent.talk(entries));

@@ -1,6 +1,6 @@
 //! Push over real sockets: a server of the test is told what an agent has come to.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read, Write as _};
 use std::net::TcpListener;
 
 use panewire_conformance::herdr::Desk;
@@ -13,7 +13,14 @@ use super::machine::BOUND;
 fn take(listener: &TcpListener, status: u16) -> (String, String) {
     let (stream, _) = listener.accept().unwrap();
     stream.set_read_timeout(Some(BOUND)).unwrap();
-    let mut reader = BufReader::new(&stream);
+    let request = read_request(&stream);
+    write!(&stream, "HTTP/1.1 {status} Said\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").unwrap();
+    request
+}
+
+/// The first line and the body of a request.
+pub(crate) fn read_request(stream: impl Read) -> (String, String) {
+    let mut reader = BufReader::new(stream);
     let (mut first, mut line, mut length) = (String::new(), String::new(), 0);
     while reader.read_line(&mut line).unwrap() > 0 && line != "\r\n" {
         if first.is_empty() {
@@ -26,7 +33,6 @@ fn take(listener: &TcpListener, status: u16) -> (String, String) {
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).unwrap();
-    write!(&stream, "HTTP/1.1 {status} Said\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").unwrap();
     (first, String::from_utf8(body).unwrap())
 }
 

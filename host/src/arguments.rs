@@ -106,6 +106,8 @@ pub struct Serve {
     pub log: Level,
     /// Who is told of agents that need a person.
     pub push: Push,
+    /// Further authorities that certify who is told, in a PEM file.
+    pub push_ca: Option<PathBuf>,
     /// Serve the demo pane even when there is something else to follow.
     pub demo: bool,
 }
@@ -134,6 +136,7 @@ impl Default for Serve {
             allow_origins: Vec::new(),
             log: Level::Info,
             push: Push::default(),
+            push_ca: None,
             demo: false,
         }
     }
@@ -288,6 +291,7 @@ fn read(topic: Topic, arguments: Vec<OsString>) -> Result<Command, Unclear> {
             Long("push-ntfy") if topic.serves() => {
                 serve.push.targets.push(PushTarget::Ntfy(push_url("--push-ntfy", text(&mut parser)?)?));
             }
+            Long("push-ca") if topic.serves() => serve.push_ca = Some(path(&mut parser)?),
             Long("push-detail") if topic.serves() => {
                 serve.push.detail = match text(&mut parser)?.as_str() {
                     "none" => PushDetail::None,
@@ -345,16 +349,21 @@ fn path(parser: &mut lexopt::Parser) -> Result<PathBuf, Unclear> {
     Ok(path)
 }
 
+/// Whether `https` URLs can be called.
+const HAS_TLS: bool = cfg!(feature = "tls");
+
 /// A URL that can be called. What is wrong is said without repeating it: it may hold a secret.
 fn push_url(option: &str, url: String) -> Result<String, Unclear> {
     let wrong = |what: &str| Err(Unclear::new(format!("{option} {what}")));
-    let Some(rest) = url.strip_prefix("http://") else {
-        return wrong(if url.starts_with("https://") {
-            "speaks http only: this program was built without TLS; name a relay on this machine or network"
-        } else {
-            "wants a URL that begins with http://"
-        });
+    let Some((scheme, rest)) = url.split_once("://").filter(|(scheme, _)| ["http", "https"].contains(scheme)) else {
+        return wrong("wants a URL that begins with http:// or https://");
     };
+    if scheme == "https" && !HAS_TLS {
+        return wrong(
+            "speaks http only: this program was built without TLS; panewire-server has it, and so has panewire with the \
+             feature 'tls'; or name a relay on this machine or network",
+        );
+    }
     let host = rest.split(['/', '?']).next().unwrap_or_default();
     if host.is_empty() || host.contains('@') || url.contains('#') || url.chars().any(|char| !char.is_ascii_graphic()) {
         return wrong("wants a URL with a host, without a user, a fragment or characters that are not escaped");
@@ -469,6 +478,7 @@ macro_rules! serve_help {
   --log warn|info|debug   what standard error tells [info]
   --push URL              post to this webhook when an agent needs a person or has finished (repeatable)
   --push-ntfy URL         the same to this ntfy topic (repeatable)
+  --push-ca FILE          trust these authorities (PEM) too where it is pushed to https
   --push-detail none|title|full
                           how much is told: that, also the names of machine and task, also what is asked [title]
   --demo                  serve the pane 'demo' even when there is something else to follow
@@ -620,7 +630,7 @@ mod tests {
         let all = serve(
             "serve --listen 0.0.0.0:0 --home /h --state-dir=/s --herdr cli --herdr-bin /b --herdr-socket /k \
              --allow-host a --allow-host b --allow-origin https://c --log debug --demo \
-             --push http://h/x --push-ntfy http://n:80/t?auth=y --push-detail full",
+             --push http://h/x --push-ntfy http://n:80/t?auth=y --push-detail full --push-ca /c",
         );
         let places = Places {
             home: Some("/h".into()),
@@ -642,6 +652,7 @@ mod tests {
                 ],
                 detail: PushDetail::Full,
             },
+            push_ca: Some("/c".into()),
             demo: true,
         };
         assert_eq!(all, expected);
@@ -748,7 +759,9 @@ mod tests {
         let detail = "--push-detail is none, title or full, not 'all' (see panewire serve --help)";
         assert_eq!(error("--push-detail all"), detail);
         for (url, wants) in [
-            ("https://h/secret", "speaks http only: "),
+            #[cfg(not(feature = "tls"))]
+            ("https://h/secret", "speaks http only: this program was built without TLS; panewire-server has it, "),
+            ("https:///secret", if HAS_TLS { "wants a URL with a host, " } else { "speaks http only: " }),
             ("ftp://h/secret", "wants a URL that begins with http://"),
             ("http:///secret", "wants a URL with a host, "),
             ("http://user:secret@h/", "wants a URL with a host, without a user, "),

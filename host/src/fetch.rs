@@ -1,4 +1,4 @@
-//! One HTTP request to another server, over a connection of its own.
+//! One HTTP request to another server, over a connection of its own, under TLS where this program was built with it.
 //!
 //! hyper speaks HTTP as in any executor; here its futures are polled by the thread that asks, and between two polls that
 //! waits for the one socket there is, for as long as it may.
@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::error::Error as _;
 use std::fmt;
 use std::future::{Future, poll_fn};
-use std::io::{self, Read as _, Write as _};
+use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::pin::{Pin, pin};
@@ -23,24 +23,27 @@ use bytes::Bytes;
 use hyper::body::{Body as _, Incoming};
 use hyper::client::conn::http1;
 use hyper::header::{HOST, HeaderValue};
-use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper::{Request, Response, Uri};
 use panewire_core::io::FailureKind;
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::{Errno, FdFlags};
 use rustix::net::{AddressFamily, SocketType};
 
+use self::wire::Wire;
 use crate::answer::Answer;
 use crate::limit::Limit;
+
+#[cfg_attr(not(feature = "tls"), path = "fetch/no_tls.rs")]
+mod tls;
+mod wire;
+
+pub use self::tls::Trust;
 
 /// The longest single wait for the socket or for a name: so soon a cancelled question ends.
 const STEP: Duration = Duration::from_millis(50);
 
 /// Bytes of an answer that wait between socket and HTTP; its head must fit.
 const BUFFER_BYTES: usize = 64 * 1024;
-
-/// Bytes that are read from the socket at once.
-const READ_BYTES: usize = 8 * 1024;
 
 /// What is asked: the members of [`Op::Fetch`](panewire_core::io::Op::Fetch).
 #[derive(Clone, Copy)]
@@ -68,16 +71,17 @@ impl fmt::Debug for Question<'_> {
 
 /// [`Op::Fetch`](panewire_core::io::Op::Fetch). Proxies of the environment are not asked, redirections are not followed.
 #[must_use]
-pub fn fetch(question: Question<'_>, limit: &Limit) -> Answer {
-    ask(question, limit).unwrap_or_else(|failed| failed)
+pub fn fetch(question: Question<'_>, trust: &Trust, limit: &Limit) -> Answer {
+    ask(question, trust, limit).unwrap_or_else(|failed| failed)
 }
 
-fn ask(question: Question<'_>, limit: &Limit) -> Result<Answer, Answer> {
+fn ask(question: Question<'_>, trust: &Trust, limit: &Limit) -> Result<Answer, Answer> {
     let time = Time { within: question.within, limit };
     let (request, target) = request(question)?;
+    let client = if target.secure { Some(trust.client(&target.host)?) } else { None };
     let socket = connect(&target, time)?;
     let wants = Rc::new(Cell::new(PollFlags::empty()));
-    let wire = Wire { socket: Rc::clone(&socket), wants: Rc::clone(&wants) };
+    let wire = Wire::new(Rc::clone(&socket), client, Rc::clone(&wants));
     let mut exchange = pin!(exchange(wire, request, question.answer_cap));
     let woken = Arc::new(Woken::default());
     let waker = Waker::from(Arc::clone(&woken));
@@ -102,11 +106,15 @@ async fn exchange(wire: Wire, request: Request<Once>, cap: usize) -> Result<Answ
         whole(response, cap).await
     };
     let (mut connection, mut answer) = (pin!(connection), pin!(answer));
-    let mut connected = true;
+    let (mut connected, mut refused) = (true, None);
     poll_fn(|cx| {
-        // What becomes of the connection is told to the one who waits for the answer.
-        connected = connected && connection.as_mut().poll(cx).is_pending();
-        answer.as_mut().poll(cx)
+        // What becomes of the connection is told to the one who waits for the answer, unless TLS ended it before hyper had
+        // taken the request.
+        if connected && let Poll::Ready(ended) = connection.as_mut().poll(cx) {
+            connected = false;
+            refused = ended.err().as_ref().and_then(tls_complaint);
+        }
+        answer.as_mut().poll(cx).map_err(|failed| refused.take().unwrap_or(failed))
     })
     .await
 }
@@ -129,6 +137,8 @@ async fn whole(response: Response<Incoming>, cap: usize) -> Result<Answer, Answe
 struct Target {
     host: String,
     port: u16,
+    /// Whether TLS is spoken there.
+    secure: bool,
 }
 
 /// The request as hyper takes it. What is wrong with it is said without repeating it: a URL may hold a secret.
@@ -137,16 +147,13 @@ fn request(question: Question<'_>) -> Result<(Request<Once>, Target), Answer> {
     let uri: Uri = question.url.parse().map_err(|_| wrong("it is none"))?;
     let authority = uri.authority().filter(|authority| !authority.as_str().contains('@'));
     let authority = authority.ok_or_else(|| wrong("it needs a host, and no user"))?;
-    let default_port = match uri.scheme_str() {
-        Some("http") => 80,
-        Some("https") => {
-            let text = "this program was built without TLS: only http URLs can be fetched".to_owned();
-            return Err(Answer::Failed(FailureKind::Unsupported, text));
-        }
+    let (secure, default_port) = match uri.scheme_str() {
+        Some("http") => (false, 80),
+        Some("https") => (true, 443),
         _ => return Err(wrong("it begins neither with http:// nor with https://")),
     };
     let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
-    let target = Target { host, port: authority.port_u16().unwrap_or(default_port) };
+    let target = Target { host, port: authority.port_u16().unwrap_or(default_port), secure };
     let path = uri.path_and_query().map_or("/", |path| path.as_str());
     let mut builder = Request::builder().method(question.method).uri(path).header(HOST, authority.as_str());
     for (name, value) in question.headers {
@@ -266,51 +273,6 @@ impl hyper::body::Body for Once {
     }
 }
 
-/// The socket as hyper sees it. It notes what it would have to wait for instead of waking anybody.
-struct Wire {
-    socket: Rc<TcpStream>,
-    wants: Rc<Cell<PollFlags>>,
-}
-
-impl Wire {
-    fn attempt<T>(&self, flags: PollFlags, mut act: impl FnMut(&TcpStream) -> io::Result<T>) -> Poll<io::Result<T>> {
-        loop {
-            match act(&self.socket) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.wants.set(self.wants.get() | flags);
-                    return Poll::Pending;
-                }
-                done => return Poll::Ready(done),
-            }
-        }
-    }
-}
-
-impl Read for Wire {
-    fn poll_read(self: Pin<&mut Self>, _: &mut Context<'_>, mut to: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
-        let mut buffer = [0; READ_BYTES];
-        let room = to.remaining().min(READ_BYTES);
-        let buffer = buffer.get_mut(..room).unwrap_or_default();
-        self.attempt(PollFlags::IN, |mut socket| socket.read(buffer))
-            .map_ok(|read| to.put_slice(buffer.get(..read).unwrap_or_default()))
-    }
-}
-
-impl Write for Wire {
-    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.attempt(PollFlags::OUT, |mut socket| socket.write(bytes))
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-}
-
 /// Whether a future is to be polled again without the socket.
 #[derive(Default)]
 struct Woken(AtomicBool);
@@ -329,7 +291,10 @@ impl Wake for Woken {
 
 /// What hyper could not go on with: the system's words where it has any.
 fn broken(error: hyper::Error) -> Answer {
-    let io = error.source().and_then(|source| source.downcast_ref::<io::Error>());
+    if let Some(refused) = tls_complaint(&error) {
+        return refused;
+    }
+    let io = io_error(&error);
     if let Some(io) = io.filter(|io| io.kind() != io::ErrorKind::UnexpectedEof) {
         return unreachable(&io.to_string());
     }
@@ -337,6 +302,15 @@ fn broken(error: hyper::Error) -> Answer {
         return Answer::Failed(FailureKind::Other, "the answer is no HTTP".to_owned());
     }
     unreachable("closed before the answer was complete")
+}
+
+/// That TLS does not let us speak to the other side, if it is that.
+fn tls_complaint(error: &hyper::Error) -> Option<Answer> {
+    io_error(error).and_then(tls::complaint).map(|text| Answer::Failed(FailureKind::Other, text))
+}
+
+fn io_error(error: &hyper::Error) -> Option<&io::Error> {
+    error.source().and_then(|source| source.downcast_ref())
 }
 
 fn refused(error: Errno) -> Answer {

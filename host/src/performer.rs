@@ -6,7 +6,7 @@ use panewire_core::io::{FailureKind, Op};
 use panewire_core::limits::MAX_RANDOM_BYTES;
 
 use crate::answer::Answer;
-use crate::fetch::Question;
+use crate::fetch::{Question, Trust};
 use crate::files::Files;
 #[cfg(all(feature = "inotify", target_os = "linux"))]
 use crate::inotify::Directories;
@@ -20,6 +20,7 @@ use crate::{fetch, process, unix};
 #[derive(Debug, Clone, Default)]
 pub struct Performer {
     files: Arc<Files>,
+    trust: Trust,
     #[cfg(all(feature = "inotify", target_os = "linux"))]
     directories: Option<Arc<Directories>>,
 }
@@ -29,6 +30,11 @@ impl Performer {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Trusts these from now on where something is fetched by `https`. Only clones that are made afterwards do, too.
+    pub fn trust(&mut self, trust: Trust) {
+        self.trust = trust;
     }
 
     /// Watches directories from now on; what happens in them is for the caller to read. Only clones that are made
@@ -82,7 +88,7 @@ impl Performer {
             }
             Op::Fetch { method, url, headers, body, within, answer_cap } => {
                 let (within, answer_cap) = (*within, *answer_cap);
-                fetch::fetch(Question { method, url, headers, body, within, answer_cap }, limit)
+                fetch::fetch(Question { method, url, headers, body, within, answer_cap }, &self.trust, limit)
             }
             _ => Answer::Failed(FailureKind::Unsupported, "this program cannot do that".to_owned()),
         }

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write as _};
 use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
 use std::time::Duration;
 
 use panewire_core::Bridge;
@@ -10,6 +11,7 @@ use panewire_core::io::Level;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::arguments::Serve;
+use crate::fetch::Trust;
 use crate::greeting::{self, Greeting};
 use crate::inbox::Inbox;
 use crate::lock::Lock;
@@ -50,6 +52,7 @@ impl Startup {
             Problem::new(format_args!("cannot use the state directory {place}: {error}; --state-dir DIR names another"))
         })?;
         let (secret, origin) = secret(&surroundings)?;
+        let trust = trust(serve.push_ca.as_deref())?;
         let unusable = |error| {
             let listen = &serve.listen;
             Problem::new(format_args!("cannot listen on {listen}: {error}; --listen HOST:PORT names another place"))
@@ -68,7 +71,8 @@ impl Startup {
         config.server.id = identity::load(state_dir)
             .map_err(|error| Problem::new(format_args!("cannot tell which server this is: {error}")))?;
         config.server.url = url(address);
-        let (performer, serve) = (Performer::new(), serve.clone());
+        let (mut performer, serve) = (Performer::new(), serve.clone());
+        performer.trust(trust);
         Ok(Self { log, lock, listener, address, secret, origin, config, performer, serve })
     }
 
@@ -121,6 +125,13 @@ impl Startup {
         let greeting = Greeting { secret, log: self.log, serve: self.serve.clone(), follow, url };
         greeting::greet(inbox, greeting)
     }
+}
+
+/// Whom servers must be certified by that are pushed to.
+fn trust(file: Option<&Path>) -> Result<Trust, Problem> {
+    let Some(file) = file else { return Ok(Trust::default()) };
+    let place = file.display();
+    Trust::with_file(file).map_err(|error| Problem::new(format_args!("cannot use --push-ca {place}: {error}")))
 }
 
 /// The token, and what the first line says about where it comes from.

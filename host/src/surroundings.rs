@@ -313,6 +313,7 @@ mod tests {
             allow_origins: vec!["https://app.example".into()],
             log: panewire_core::io::Level::Info,
             demo: true,
+            push_ca: None,
             push: Push { targets: vec![PushTarget::Ntfy("http://ntfy.example/t".into())], detail: PushDetail::Full },
         };
         let config = surroundings.config(&serve, "secret").unwrap();

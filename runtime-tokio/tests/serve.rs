@@ -2,6 +2,9 @@
 
 #[path = "../../conformance/daemon/mod.rs"]
 mod daemon;
+#[cfg(feature = "tls")]
+#[path = "serve/push_tls.rs"]
+mod push_tls;
 
 const PROGRAM: daemon::Program = daemon::Program {
     name: "panewire-server",

@@ -1,8 +1,11 @@
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
 
 use super::*;
 use crate::limit::Cancel;
+
+#[cfg(feature = "tls")]
+mod secure;
 
 const LONG: Duration = Duration::from_secs(30);
 
@@ -23,7 +26,7 @@ fn server(pieces: Vec<Vec<u8>>) -> (String, thread::JoinHandle<(String, Vec<u8>)
     (origin, served)
 }
 
-fn read_request(stream: &TcpStream) -> (String, Vec<u8>) {
+fn read_request(stream: impl io::Read) -> (String, Vec<u8>) {
     let mut reader = BufReader::new(stream);
     let mut head = String::new();
     while !head.ends_with("\r\n\r\n") {
@@ -37,7 +40,7 @@ fn read_request(stream: &TcpStream) -> (String, Vec<u8>) {
 
 fn get(url: &str, within: Duration) -> Answer {
     let question = Question { method: "GET", url, headers: &[], body: &Bytes::new(), within, answer_cap: 1000 };
-    fetch(question, &Limit::begin(Cancel::default()))
+    fetch(question, &Trust::default(), &Limit::begin(Cancel::default()))
 }
 
 fn fetched(answer: &Answer) -> (u16, &str) {
@@ -66,6 +69,7 @@ fn a_request_goes_out_as_it_was_asked_for() {
             within: LONG,
             answer_cap: 2,
         },
+        &Trust::default(),
         &Limit::begin(Cancel::default()),
     );
     assert_eq!(fetched(&answer), (200, "ok"));
@@ -159,7 +163,7 @@ fn nobody_waits_for_a_cancelled_question() {
         let body = Bytes::new();
         let question =
             Question { method: "GET", url: &url, headers: &[], body: &body, within: LONG * 1000, answer_cap: 1 };
-        fetch(question, &limit)
+        fetch(question, &Trust::default(), &limit)
     });
     let (stream, _) = silent.accept().unwrap();
     assert!(read_request(&stream).0.starts_with("GET / "));
@@ -181,9 +185,10 @@ fn a_url_that_cannot_be_fetched_is_refused_without_being_repeated() {
     let (body, within) = (Bytes::new(), LONG);
     let question =
         Question { method: "GET", url: "http://127.0.0.1/", headers: &headers, body: &body, within, answer_cap: 1 };
-    assert_eq!(failure(&fetch(question, &Limit::begin(Cancel::default()))).0, FailureKind::Other);
+    assert_eq!(failure(&fetch(question, &Trust::default(), &Limit::begin(Cancel::default()))).0, FailureKind::Other);
 }
 
+#[cfg(not(feature = "tls"))]
 #[test]
 fn https_needs_a_program_that_was_built_with_it() {
     assert_eq!(failure(&get("https://127.0.0.1/", LONG)).0, FailureKind::Unsupported);
