@@ -4,7 +4,7 @@ use std::thread;
 use std::time::Instant;
 
 use panewire_conformance::fake_herdr::FLOOD_BYTES;
-use panewire_conformance::herdr::{Desk, Pane};
+use panewire_conformance::herdr::{Desk, Pane, Reaction};
 use panewire_conformance::sim::scene::{CWD, PANE};
 use rustix::process::{Pid, Signal, test_kill_process};
 use serde_json::{Value, json};
@@ -137,6 +137,48 @@ fn the_end_of_the_program_closes_its_client() {
     machine.desk.change(|desk| desk.panes.clear()).unwrap();
     assert_eq!(socket.closed(), (1000, "pane closed".into()));
     wait_for_end(process);
+}
+
+#[test]
+fn a_pane_without_an_agent_is_painted_and_typed_into_until_one_comes_and_goes() {
+    let react = |to: &str, screen: &str| Reaction {
+        pane_id: "w1:p6".into(),
+        to: to.into(),
+        screen: Some(screen.into()),
+        ..Reaction::default()
+    };
+    let desk = Desk {
+        panes: vec![Pane { agent: None, ..Pane::claude("w1:p6", CWD) }],
+        scrollback: [("w1:p6".into(), "long ago\n".into())].into(),
+        screens: [("w1:p6".into(), "\u{1b}[1mshelf\u{1b}[0m\n$\n".into())].into(),
+        reactions: vec![react("ls", "shelf\n$ ls\n"), react("\r\u{1b}[A", "shelf\n$ ls\nroses\n$ ls\n")],
+        ..Desk::default()
+    };
+    let machine = Machine::new(&desk);
+    for way in ["auto", "cli"] {
+        machine.desk.write(&desk).unwrap();
+        let daemon = machine.start(&["--herdr", way]);
+        let mut socket = daemon.attach("w1:p6");
+        assert_eq!(socket.shows("$"), "long ago\r\n\u{1b}[1mshelf\u{1b}[0m\r\n$");
+        socket.keys("ls");
+        assert_eq!(socket.shows("ls"), "\u{1b}[H\u{1b}[2Jshelf\r\n$ ls");
+        socket.keys("\r\u{1b}[A");
+        assert_eq!(socket.shows("roses"), "\u{1b}[H\u{1b}[2Jshelf\r\n$ ls\r\nroses\r\n$ ls");
+        let agent = |agent: Option<&str>| {
+            let agent = agent.map(str::to_owned);
+            machine.desk.change(|desk| desk.panes[0].agent = agent).unwrap();
+        };
+        agent(Some("claude"));
+        assert_eq!(socket.next().raw, r#"{"type":"mode","agent":true}"#);
+        let process = greeting(&mut socket, "w1:p6");
+        agent(None);
+        socket.keys("q");
+        assert_eq!(socket.next().raw, r#"{"type":"mode","agent":false}"#, "{way}");
+        assert_eq!(socket.shows("roses"), "long ago\r\nshelf\r\n$ ls\r\nroses\r\n$ ls");
+        wait_for_end(process);
+        machine.desk.change(|desk| desk.panes.clear()).unwrap();
+        assert_eq!(socket.closed(), (1000, "pane closed".into()));
+    }
 }
 
 #[test]

@@ -81,3 +81,59 @@ fn what_ends_an_attachment_leaves_nothing_under_way() {
     scene.world.shut_down();
     assert_eq!(scene.world.client(third).closed(), Some((1000, "server stopped")));
 }
+
+/// A pane without an agent that shows a prompt.
+fn with_shell() -> Scene {
+    let mut scene = Scene::with_entries(1);
+    scene.world.herdr.open(Pane { agent: None, ..Pane::claude("w1:p6", CWD) });
+    scene.world.herdr.desk.screens.insert("w1:p6".into(), "$\n".into());
+    scene
+}
+
+#[test]
+fn a_shell_that_rests_costs_one_question_a_second() {
+    let mut scene = with_shell();
+    scene.world.connect(&target("w1:p6"));
+    scene.world.advance(Duration::from_secs(10));
+    scene.world.herdr.take_questions();
+    scene.world.advance(Duration::from_secs(10));
+    let questions = scene.world.herdr.take_questions();
+    let asked = |what: &str| questions.iter().filter(|question| question.starts_with(what)).count();
+    assert_eq!((asked("socket pane.read"), asked("socket pane.get"), questions.len()), (10, 5, 15), "{questions:?}");
+}
+
+#[test]
+fn what_is_typed_into_a_shell_is_typed_once_and_in_order() {
+    let mut scene = with_shell();
+    let client = scene.world.connect(&target("w1:p6"));
+    scene.world.run();
+    scene.world.herdr.socket_latency = Duration::from_millis(300);
+    for keys in [&b"ls"[..], b" -la\r", b"\x1b[A", b"\r"] {
+        scene.world.say_binary(client, keys);
+    }
+    scene.world.advance(Duration::from_secs(5));
+    assert_eq!(scene.world.client(client).screen(), "$", "nothing else was on it");
+    let typed = core::mem::take(&mut scene.world.herdr.desk.typed);
+    let bytes: Vec<&str> = typed.iter().map(|typed| typed.bytes.as_str()).collect();
+    assert_eq!(bytes, ["ls", " -la", "\r\u{1b}[A\r"]);
+    // herdr does what it is asked, and its answer is lost: nothing is typed twice, and what comes next is typed.
+    scene.world.herdr.set_mode(Mode::Silent);
+    scene.world.say_binary(client, b"x");
+    scene.world.advance(Duration::from_secs(5));
+    scene.world.herdr.set_mode(Mode::Normal);
+    scene.world.say_binary(client, b"y");
+    scene.world.advance(Duration::from_secs(5));
+    let typed = core::mem::take(&mut scene.world.herdr.desk.typed);
+    let bytes: Vec<&str> = typed.iter().map(|typed| typed.bytes.as_str()).collect();
+    assert_eq!(bytes, ["x", "y"]);
+}
+
+#[test]
+fn a_herdr_that_never_answers_ends_a_painted_client() {
+    let mut scene = with_shell();
+    let client = scene.world.connect(&target("w1:p6"));
+    scene.world.run();
+    scene.world.herdr.set_mode(Mode::Wedged);
+    scene.world.advance(Duration::from_secs(30));
+    assert_eq!(scene.world.client(client).closed(), Some((1011, "herdr does not answer")));
+}

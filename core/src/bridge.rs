@@ -284,7 +284,7 @@ impl Bridge {
             self.dirty.insert(ex);
         } else {
             self.subscriber_taken(ex, bytes);
-            self.attached_taken(ex);
+            self.attached_taken(ex, bytes);
             self.whole_entry_taken(ex, bytes);
         }
     }

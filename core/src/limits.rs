@@ -489,6 +489,24 @@ pub const OCCUPANT_POLL: Duration = Duration::from_secs(2);
 /// Time before the second look that a change of it needs: an agent may be out of sight for a moment.
 pub const OCCUPANT_AGAIN: Duration = Duration::from_millis(500);
 
+/// Characters of a text that is typed in one write into a pane without an agent.
+pub const STROKE_CHARS: usize = 4_096;
+
+/// Keys that are pressed in one write there.
+pub const STROKE_KEYS: usize = 32;
+
+/// Rows of a pane without an agent that its client gets at first, those above the screen included.
+pub const SCROLLBACK_ROWS: u32 = 1_000;
+
+/// Time between two looks at such a pane while it changes: what happens meanwhile is painted as one.
+pub const PAINT_SOON: Duration = Duration::from_millis(40);
+
+/// The same while it rests, reached by doubling.
+pub const PAINT_IDLE: Duration = Duration::from_secs(1);
+
+/// Looks in a row that may fail. With one more its client is closed with 1011.
+pub const PAINT_FAILURES: u32 = 5;
+
 /// A program that attaches to an agent and fails within this has not attached: its client is closed with 1011.
 pub const ATTACH_SETTLES: Duration = Duration::from_secs(2);
 

@@ -250,15 +250,19 @@ impl<T: Transport, A: Alarm, R: Fn(File) -> io::Result<P>, P: Tty> Connection<T,
             self.discarded = self.discarded.saturating_add(bytes.len());
             return if self.discarded > DISCARD_BYTES { Step::Over } else { Step::On };
         }
+        let mut typed = false;
         loop {
             if !self.may_read() {
                 self.unread = Some(bytes.to_vec());
-                return Step::Stuck;
+                return if typed { Step::On } else { Step::Stuck };
             }
             match self.socket.receive(&mut bytes) {
                 None => return Step::On,
                 Some(Received::Closed) => self.carrier.gone(),
-                Some(Received::Binary(typed)) if let Some(pipe) = &mut self.pipe => pipe.push(&typed),
+                Some(Received::Binary(keys)) if let Some(pipe) = &mut self.pipe => {
+                    pipe.push(&keys);
+                    typed = true;
+                }
                 Some(received) => self.carrier.tell(Event::Message(received)),
             }
         }

@@ -185,7 +185,9 @@ pub struct Client {
     pub(super) answers_pings: bool,
     pub(super) accepted: bool,
     pub(super) held: bool,
+    pub(super) attached: bool,
     pub(super) at_terminal: Option<OpId>,
+    screen: Vec<u8>,
     pub(super) deaf: bool,
     pub(super) taking: bool,
     pub(super) inbox: VecDeque<Said>,
@@ -215,7 +217,9 @@ impl Client {
             answers_pings: true,
             accepted: false,
             held: false,
+            attached: false,
             at_terminal: None,
+            screen: Vec::new(),
             deaf: false,
             taking: false,
             inbox: VecDeque::new(),
@@ -274,6 +278,12 @@ impl Client {
     #[must_use]
     pub const fn pings(&self) -> usize {
         self.pings
+    }
+
+    /// The bytes that its terminal was sent.
+    #[must_use]
+    pub fn screen(&self) -> String {
+        String::from_utf8_lossy(&self.screen).into_owned()
     }
 
     /// The close frame that reached it.
@@ -381,6 +391,7 @@ impl Client {
                 }
                 Some(Frame::Body(piece)) => self.body.extend_from_slice(&piece),
                 Some(Frame::Ping) => pings += 1,
+                Some(Frame::Binary(bytes)) if self.attached => self.screen.extend_from_slice(&bytes),
                 Some(Frame::Binary(_)) => return Err("the mobile contract has no binary frames".into()),
                 None => break,
             }

@@ -60,9 +60,9 @@ impl Bridge {
         }
     }
 
-    pub(super) fn attached_taken(&mut self, ex: ExId) {
+    pub(super) fn attached_taken(&mut self, ex: ExId, bytes: usize) {
         if let Some((attach, _)) = self.attached.open.get_mut(&ex) {
-            attach.handle_taken(self.now);
+            attach.handle_taken(self.now, bytes);
             self.run_attached(ex);
         }
     }
@@ -86,7 +86,7 @@ impl Bridge {
         self.attached.asking.remove(&ex);
         self.attached.open.remove(&ex);
         self.timers.stop(Timer::Attached(ex));
-        for part in [Part::Look, Part::Terminal] {
+        for part in Part::ALL {
             self.ops.cancel(Owner::Attached(ex, part), &mut self.outputs);
         }
     }
@@ -112,17 +112,15 @@ impl Bridge {
     }
 
     fn let_in(&mut self, ex: ExId, call: AttachCall, occupant: Occupant, manner: &Manner) {
-        if !occupant.is_agent {
-            return self.answer(ex, Answer::text(501, NO_AGENT, manner));
-        }
-        if self.config.herdr.mode == HerdrMode::Socket {
+        if occupant.is_agent && self.config.herdr.mode == HerdrMode::Socket {
             return self.answer(ex, Answer::text(501, NO_PROGRAM, manner));
         }
         if !call.upgrade {
             return self.answer(ex, Answer::upgrade_required(manner));
         }
         self.outputs.extend([Output::Accept(ex), Output::Allow(ex, MAX_KEYSTROKES_BYTES)]);
-        let attach = Attach::new(self.now, &self.config.herdr, call.pane, call.takeover, occupant);
+        let (window, pane) = (self.config.limits.window_bytes, (call.pane, call.takeover));
+        let attach = Attach::new(self.now, &self.config.herdr, pane, occupant, window);
         self.exchanges.insert(ex, Exchange::Attached);
         self.attached.open.insert(ex, (Box::new(attach), None));
         self.run_attached(ex);
@@ -163,8 +161,6 @@ impl Bridge {
 
 const NO_TERMINAL: &str =
     "this pane is followed by its transcript alone: without herdr there is no terminal to attach to";
-
-const NO_AGENT: &str = "there is no agent in this pane: only those can be attached to";
 
 const NO_PROGRAM: &str =
     "agents are attached by herdr's program, which --herdr socket leaves out: start the daemon with --herdr auto";

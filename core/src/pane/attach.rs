@@ -10,6 +10,8 @@
 //! The machine decides and touches nothing: what is to be done comes out of [`poll_act`](Attach::poll_act).
 
 mod control;
+mod paint;
+mod typing;
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -17,11 +19,13 @@ use alloc::string::{String, ToString as _};
 use alloc::vec;
 use alloc::vec::Vec;
 
+use self::paint::Paint;
+use self::typing::{Stroke, Typing};
 use super::herdr::{HerdrAsk, HerdrError, HerdrSession, Occupant, Question, Reply};
 use crate::config::Herdr;
 use crate::ids::PaneId;
 use crate::io::{CloseCode, Fault, Frame, Level, Message, Op, Outcome, TerminalSize};
-use crate::limits::{ATTACH_SETTLES, OCCUPANT_AGAIN, OCCUPANT_POLL};
+use crate::limits::{ATTACH_SETTLES, OCCUPANT_AGAIN, OCCUPANT_POLL, PIPE_INPUT_BYTES};
 use crate::machine::{Machine as _, Tag};
 use crate::mobile::liveness::{Due, Liveness};
 use crate::time::{Instant, Now};
@@ -36,6 +40,10 @@ pub enum Part {
     Look,
     /// The terminal in which herdr's own client runs.
     Terminal,
+    /// What a pane without an agent shows.
+    Read,
+    /// What is typed into one.
+    Write,
 }
 
 /// What is to be done for an attached client, in this order.
@@ -70,6 +78,9 @@ pub struct Attach {
     /// Who was seen instead, once.
     doubt: Option<Occupant>,
     terminal: Terminal,
+    plain: Option<Plain>,
+    window: i64,
+    credit: i64,
     look: Option<Box<HerdrAsk>>,
     next_look: Instant,
     liveness: Liveness,
@@ -81,6 +92,8 @@ pub struct Attach {
 /// The program that attaches to the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Terminal {
+    /// There is no agent.
+    None,
     /// Asked for, with this size.
     Opening(TerminalSize),
     Open {
@@ -92,10 +105,31 @@ enum Terminal {
     },
 }
 
+/// A pane without an agent.
+#[derive(Debug)]
+struct Plain {
+    paint: Paint,
+    typing: Typing,
+    read: Option<Box<HerdrAsk>>,
+    write: Option<Box<HerdrAsk>>,
+}
+
+impl Part {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Look, Self::Terminal, Self::Read, Self::Write];
+}
+
 impl Attach {
-    /// Attaches a client whose upgrade was just accepted to an agent's pane.
+    /// Attaches a client whose upgrade was just accepted. `window_bytes` may wait for it in the runtime.
     #[must_use]
-    pub fn new(now: Now, herdr: &Herdr, pane: PaneId, takeover: bool, occupant: Occupant) -> Self {
+    pub fn new(
+        now: Now,
+        herdr: &Herdr,
+        (pane, takeover): (PaneId, bool),
+        occupant: Occupant,
+        window_bytes: usize,
+    ) -> Self {
+        let window = i64::try_from(window_bytes).unwrap_or(i64::MAX);
         let mut attach = Self {
             herdr: herdr.clone(),
             pane,
@@ -103,7 +137,10 @@ impl Attach {
             size: FIRST_SIZE,
             occupant,
             doubt: None,
-            terminal: Terminal::Opening(FIRST_SIZE),
+            terminal: Terminal::None,
+            plain: None,
+            window,
+            credit: window,
             look: None,
             next_look: now.mono.plus(OCCUPANT_POLL),
             liveness: Liveness::new(now.mono),
@@ -111,16 +148,18 @@ impl Attach {
             acts: VecDeque::new(),
             closed: false,
         };
-        attach.begin();
+        attach.begin(now);
         attach
     }
 
     /// The next thing to do, if any.
     pub fn poll_act(&mut self) -> Option<Act> {
-        while !self.closed
-            && let Some((tag, op)) = self.look.as_mut().and_then(|look| look.poll_op())
-        {
-            self.acts.push_back(Act::Ask(Part::Look, tag, op));
+        for part in [Part::Look, Part::Read, Part::Write] {
+            while !self.closed
+                && let Some((tag, op)) = self.ask(part).and_then(HerdrAsk::poll_op)
+            {
+                self.acts.push_back(Act::Ask(part, tag, op));
+            }
         }
         self.acts.pop_front()
     }
@@ -129,15 +168,13 @@ impl Attach {
     pub fn handle_outcome(&mut self, now: Now, part: Part, tag: Tag, outcome: Outcome<'_>) {
         match part {
             _ if self.closed => {}
-            Part::Look => {
-                let Some(look) = &mut self.look else { return };
-                look.handle_outcome(now, tag, outcome);
-                if let Some(result) = look.take_result() {
-                    self.look = None;
-                    self.looked(now, result);
-                }
-            }
             Part::Terminal => self.terminal_said(now, outcome),
+            Part::Look | Part::Read | Part::Write => {
+                if let Some(ask) = self.ask(part) {
+                    ask.handle_outcome(now, tag, outcome);
+                }
+                self.settle(now, part);
+            }
         }
     }
 
@@ -145,8 +182,13 @@ impl Attach {
     pub fn handle_message(&mut self, now: Now, message: Message<'_>) {
         match message {
             Message::Text(text) => self.resize(control::resize(text)),
-            // Typed in the moment in which its program ended.
-            Message::Binary(_) => {}
+            // Without either it was typed in the moment in which a program ended.
+            Message::Binary(bytes) => {
+                if let Some(plain) = &mut self.plain {
+                    plain.typing.push(bytes);
+                    self.type_on(now);
+                }
+            }
             // The only sign of life that counts: who types and takes nothing is not there.
             Message::Pong => self.liveness.heard(now.mono),
             Message::Fault(Fault::TooLarge) => self.close(CloseCode::TooLarge, "message too large"),
@@ -156,8 +198,10 @@ impl Attach {
     }
 
     /// The client took something: it is there.
-    pub fn handle_taken(&mut self, now: Now) {
+    pub fn handle_taken(&mut self, now: Now, bytes: usize) {
+        self.credit = self.credit.saturating_add(i64::try_from(bytes).unwrap_or(i64::MAX)).min(self.window);
         self.liveness.heard(now.mono);
+        self.liveness.taken(now.mono, self.credit < self.window);
     }
 
     /// Looks who is in the pane, pings the client, and closes it if it is silent.
@@ -168,10 +212,12 @@ impl Attach {
         if self.look.is_none() && self.next_look <= now.mono {
             self.look_again(now);
         }
+        self.read_on(now);
         match self.liveness.due(now.mono, self.held) {
             None => {}
             Some(Due::Ping) => self.acts.push_back(Act::Send(Frame::Ping)),
-            Some(Due::Silent | Due::Stalled) => self.close(CloseCode::Normal, "no sign of life for 60 s"),
+            Some(Due::Silent) => self.close(CloseCode::Normal, "no sign of life for 60 s"),
+            Some(Due::Stalled) => self.close(CloseCode::Normal, "took nothing for 30 s"),
         }
     }
 
@@ -179,7 +225,9 @@ impl Attach {
     #[must_use]
     pub fn next_deadline(&self) -> Instant {
         let alive = self.liveness.next_deadline(self.held);
-        if self.look.is_some() { alive } else { alive.min(self.next_look) }
+        let look = self.look.is_none().then_some(self.next_look);
+        let read = self.plain.as_ref().filter(|plain| plain.read.is_none() && self.credit > 0);
+        [look, read.map(|plain| plain.paint.next_look())].into_iter().flatten().fold(alive, Ord::min)
     }
 
     /// Closes the client with a real close frame, and ends what runs for it.
@@ -199,7 +247,15 @@ impl Attach {
     }
 
     /// Begins to serve whoever is in the pane.
-    fn begin(&mut self) {
+    fn begin(&mut self, now: Now) {
+        self.terminal = Terminal::None;
+        self.plain = None;
+        if !self.occupant.is_agent {
+            let (paint, typing) = (Paint::new(now.mono), Typing::default());
+            self.plain = Some(Plain { paint, typing, read: None, write: None });
+            self.hold(false);
+            return self.read_on(now);
+        }
         self.terminal = Terminal::Opening(self.size);
         // What is typed before the program is there waits in the socket.
         self.hold(true);
@@ -209,8 +265,7 @@ impl Attach {
 
     /// Ends what runs for the client.
     fn leave(&mut self) {
-        self.acts.push_back(Act::Drop(Part::Look));
-        self.acts.push_back(Act::Drop(Part::Terminal));
+        self.acts.extend(Part::ALL.map(Act::Drop));
     }
 
     fn hold(&mut self, hold: bool) {
@@ -274,13 +329,100 @@ impl Attach {
     }
 
     fn look_again(&mut self, now: Now) {
-        self.look = Some(Box::new(HerdrAsk::new(now, &self.herdr, Question::Occupant(self.pane.clone()))));
+        let question = Question::Occupant(self.pane.clone());
+        self.look = Some(Box::new(HerdrAsk::new(now, &self.herdr, question)));
         self.next_look = now.mono.plus(OCCUPANT_POLL);
-        // Some are answered without asking.
-        if let Some(result) = self.look.as_mut().and_then(|look| look.take_result()) {
-            self.look = None;
-            self.looked(now, result);
+        self.settle(now, Part::Look);
+    }
+
+    /// Reads what the pane shows, if it is time and the client has room for it.
+    fn read_on(&mut self, now: Now) {
+        let Some(plain) = &mut self.plain else { return };
+        if self.closed || plain.read.is_some() || self.credit <= 0 || plain.paint.next_look() > now.mono {
+            return;
         }
+        let question = Question::Rows(self.pane.clone(), plain.paint.rows());
+        plain.read = Some(Box::new(HerdrAsk::new(now, &self.herdr, question)));
+        self.settle(now, Part::Read);
+    }
+
+    /// Types what waits, one write after the other. A client is not read while too much waits.
+    fn type_on(&mut self, now: Now) {
+        let Some(plain) = &mut self.plain else { return };
+        while plain.write.is_none()
+            && let Some(stroke) = plain.typing.next()
+        {
+            let question = match stroke {
+                Stroke::Text(text) => Question::Type(self.pane.clone(), text),
+                Stroke::Keys(keys) => Question::Press(self.pane.clone(), keys),
+            };
+            let mut ask = HerdrAsk::new(now, &self.herdr, question);
+            // Refused without asking: nobody is there to type for.
+            if ask.take_result().is_none() {
+                plain.write = Some(Box::new(ask));
+            }
+        }
+        let too_much = plain.typing.waiting() >= PIPE_INPUT_BYTES;
+        self.hold(too_much);
+    }
+
+    /// The question of this part, if it has one.
+    fn ask(&mut self, part: Part) -> Option<&mut HerdrAsk> {
+        match part {
+            Part::Look => self.look.as_deref_mut(),
+            Part::Read => self.plain.as_mut()?.read.as_deref_mut(),
+            Part::Write => self.plain.as_mut()?.write.as_deref_mut(),
+            Part::Terminal => None,
+        }
+    }
+
+    /// Goes on if the question of this part was answered.
+    fn settle(&mut self, now: Now, part: Part) {
+        let Some(result) = self.ask(part).and_then(HerdrAsk::take_result) else { return };
+        match (part, &mut self.plain) {
+            (Part::Look, _) => {
+                self.look = None;
+                self.looked(now, result);
+            }
+            (Part::Read, Some(plain)) => {
+                plain.read = None;
+                self.read(now, result);
+            }
+            (Part::Write, Some(plain)) => {
+                plain.write = None;
+                self.typed(now, result);
+            }
+            _ => {}
+        }
+    }
+
+    fn read(&mut self, now: Now, result: Result<Reply, HerdrError>) {
+        let Some(Plain { paint, .. }) = &mut self.plain else { return };
+        match result {
+            Ok(Reply::Screen(text)) => {
+                if let Some(frame) = paint.take(now.mono, &text) {
+                    self.credit = self.credit.saturating_sub(i64::try_from(frame.len()).unwrap_or(i64::MAX));
+                    self.liveness.sent(now.mono);
+                    self.acts.push_back(Act::Send(Frame::Binary(frame)));
+                }
+            }
+            Err(HerdrError::NoSuchAgent | HerdrError::NoSuchSession(_)) => {
+                self.close(CloseCode::Normal, "pane closed");
+            }
+            _ if paint.failed(now.mono) => self.close(CloseCode::Internal, "herdr does not answer"),
+            _ => {}
+        }
+    }
+
+    fn typed(&mut self, now: Now, result: Result<Reply, HerdrError>) {
+        if let Some(Plain { paint, .. }) = &mut self.plain {
+            paint.typed(now.mono);
+        }
+        // A key that herdr does not know is none. What may have been typed is not typed again.
+        if let Err(HerdrError::Failed(why) | HerdrError::Unknown(why)) = result {
+            self.acts.push_back(Act::Log(Level::Debug, why));
+        }
+        self.type_on(now);
     }
 
     fn looked(&mut self, now: Now, result: Result<Reply, HerdrError>) {
@@ -293,12 +435,14 @@ impl Attach {
             _ => None,
         };
         match (self.terminal, found) {
-            (Terminal::Ended { .. }, Some(found)) if found.is_agent != self.occupant.is_agent => self.change(found),
+            (Terminal::Ended { .. }, Some(found)) if found.is_agent != self.occupant.is_agent => {
+                self.change(now, found)
+            }
             (Terminal::Ended { failed: true }, _) => self.close(CloseCode::Internal, FAILED),
             (Terminal::Ended { failed: false }, _) => self.close(CloseCode::Normal, "detached"),
             (_, None) => {}
             (_, Some(found)) if found == self.occupant => self.doubt = None,
-            (_, Some(found)) if self.doubt.as_ref() == Some(&found) => self.change(found),
+            (_, Some(found)) if self.doubt.as_ref() == Some(&found) => self.change(now, found),
             (_, Some(found)) => {
                 self.doubt = Some(found);
                 self.next_look = now.mono.plus(OCCUPANT_AGAIN);
@@ -307,13 +451,13 @@ impl Attach {
     }
 
     /// Another one is in the pane.
-    fn change(&mut self, found: Occupant) {
+    fn change(&mut self, now: Now, found: Occupant) {
         self.doubt = None;
         self.leave();
         self.look = None;
         self.acts.push_back(Act::Send(Frame::Text(control::mode(found.is_agent))));
         self.occupant = found;
-        self.begin();
+        self.begin(now);
     }
 }
 

@@ -52,6 +52,8 @@ pub enum Question {
     Snapshot(HerdrSession),
     /// What the terminal of one pane shows.
     Screen(PaneId, ScreenSource),
+    /// What the terminal of one pane shows, an agent or not, with its colours.
+    Rows(PaneId, Rows),
     /// Type this text into one pane.
     Type(PaneId, String),
     /// Press these keys there, in herdr's names.
@@ -69,6 +71,15 @@ pub enum ScreenSource {
     Coloured,
 }
 
+/// Which rows of a terminal are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rows {
+    /// Those above the screen, too. Never of an agent: herdr may type into it to scroll.
+    Scrollback,
+    /// Those that a person sees.
+    Screen,
+}
+
 /// What herdr said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
@@ -80,7 +91,7 @@ pub enum Reply {
     Agents(Vec<PaneAgent>),
     /// To [`Question::Snapshot`], in herdr's own words.
     Snapshot(Map<String, Value>),
-    /// To [`Question::Screen`]: plain text, or text with ANSI colours.
+    /// To [`Question::Screen`] and [`Question::Rows`]: plain text, or text with ANSI colours.
     Screen(String),
     /// To [`Question::Type`] and [`Question::Press`]: it was done.
     Done,
@@ -362,6 +373,7 @@ impl Question {
             Self::Agent(pane)
             | Self::Occupant(pane)
             | Self::Screen(pane, _)
+            | Self::Rows(pane, _)
             | Self::Type(pane, _)
             | Self::Press(pane, _) => {
                 let (session, own) = HerdrSession::of(pane);
@@ -379,6 +391,7 @@ impl Question {
         let (Self::Agent(pane)
         | Self::Occupant(pane)
         | Self::Screen(pane, _)
+        | Self::Rows(pane, _)
         | Self::Type(pane, _)
         | Self::Press(pane, _)) = self
         else {
@@ -402,6 +415,12 @@ impl Question {
                 let (source, format) = source.words();
                 let words = ["agent", "read", pane.as_str(), "--source", source, "--format", format];
                 words.map(String::from).into()
+            }
+            Self::Rows(pane, rows) => {
+                let (source, lines) = rows.words();
+                let words = ["pane", "read", pane.as_str(), "--source", source, "--format", "ansi"].map(String::from);
+                let lines = lines.map(|lines| ["--lines".into(), lines.to_string()]);
+                words.into_iter().chain(lines.into_iter().flatten()).collect()
             }
             Self::Type(pane, text) => ["pane", "send-text", pane.as_str(), text].map(String::from).into(),
             Self::Press(pane, keys) => {
@@ -428,6 +447,16 @@ impl Question {
                 });
                 json!({"id": "panewire", "method": "agent.read", "params": params})
             }
+            Self::Rows(pane, rows) => {
+                let (source, lines) = rows.words();
+                let mut params = json!({
+                    "pane_id": pane.as_str(), "source": source, "format": "ansi", "strip_ansi": false,
+                });
+                if let (Some(lines), Some(params)) = (lines, params.as_object_mut()) {
+                    params.insert("lines".into(), lines.into());
+                }
+                json!({"id": "panewire", "method": "pane.read", "params": params})
+            }
             Self::Type(pane, text) => {
                 let params = json!({"pane_id": pane.as_str(), "text": text});
                 json!({"id": "panewire", "method": "pane.send_text", "params": params})
@@ -450,6 +479,16 @@ fn is_pane_name(pane: &PaneId) -> bool {
         && name.len() <= limits::MAX_PANE_ID_BYTES
         && !name.starts_with('-')
         && !name.chars().any(char::is_control)
+}
+
+impl Rows {
+    /// herdr's word for the source, and how many rows.
+    const fn words(self) -> (&'static str, Option<u32>) {
+        match self {
+            Self::Scrollback => ("recent", Some(limits::SCROLLBACK_ROWS)),
+            Self::Screen => ("visible", None),
+        }
+    }
 }
 
 impl ScreenSource {

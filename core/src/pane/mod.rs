@@ -19,8 +19,8 @@ pub use census::{Census, Found, Listed};
 pub use demo::Demo;
 pub use errand::{Claim, Ended, Errand, Failed};
 pub use herdr::{
-    Everywhere, HerdrAsk, HerdrError, HerdrSession, Occupant, PaneAgent, Question, Reply, ScreenSource, SessionKind,
-    SessionRef,
+    Everywhere, HerdrAsk, HerdrError, HerdrSession, Occupant, PaneAgent, Question, Reply, Rows, ScreenSource,
+    SessionKind, SessionRef,
 };
 pub use inspect::{Inspect, Inspection};
 pub use name::PaneName;

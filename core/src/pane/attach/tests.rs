@@ -16,7 +16,7 @@ fn occupant(is_agent: bool) -> Occupant {
 }
 
 fn attach_to(pane: &str, takeover: bool) -> Attach {
-    Attach::new(at(0), &config().herdr, PaneId::from(pane), takeover, occupant(true))
+    Attach::new(at(0), &config().herdr, (PaneId::from(pane), takeover), occupant(true), 1_000)
 }
 
 fn acts(attach: &mut Attach) -> Vec<Act> {
@@ -115,6 +115,8 @@ fn a_program_that_cannot_be_started_closes_with_1011_and_the_operator_hears_why(
         Act::Log(Level::Warn, "herdr agent attach w1:p1: no such file".into()),
         Act::Drop(Part::Look),
         Act::Drop(Part::Terminal),
+        Act::Drop(Part::Read),
+        Act::Drop(Part::Write),
         Act::Close(CloseCode::Internal, "attach failed"),
     ];
     assert_eq!(acts(&mut attach), expected);
@@ -146,7 +148,8 @@ fn a_pane_that_is_gone_closes_while_its_program_runs() {
     assert_eq!(attach.next_deadline(), at(2_000).mono);
     attach.handle_tick(at(2_000));
     answer(&mut attach, 2_001, GONE);
-    let expected = [Act::Drop(Part::Look), Act::Drop(Part::Terminal), Act::Close(CloseCode::Normal, "pane closed")];
+    let (code, reason) = (CloseCode::Normal, "pane closed");
+    let expected: Vec<Act> = Part::ALL.map(Act::Drop).into_iter().chain([Act::Close(code, reason)]).collect();
     assert_eq!(acts(&mut attach), expected);
 }
 
@@ -165,8 +168,8 @@ fn a_change_is_believed_when_it_is_seen_twice() {
     let changed = acts(&mut attach);
     let mode = Frame::Text(Bytes::from_static(br#"{"type":"mode","agent":true}"#));
     assert_eq!(
-        changed[..4],
-        [Act::Drop(Part::Look), Act::Drop(Part::Terminal), Act::Send(mode), Act::Hold(true)],
+        changed[3..6],
+        [Act::Drop(Part::Write), Act::Send(mode), Act::Hold(true)],
         "told before the first byte of the new one"
     );
     assert_eq!(program(&changed).0, ["herdr", "agent", "attach", "w1:p1"]);
@@ -201,7 +204,7 @@ fn who_answers_no_ping_is_closed_whatever_it_types() {
         if step % 2 == 0 {
             attach.handle_message(at(step * 20_000), Message::Pong);
         } else {
-            attach.handle_taken(at(step * 20_000));
+            attach.handle_taken(at(step * 20_000), 1);
         }
         attach.handle_tick(at(step * 20_000));
         assert_eq!(acts(&mut attach), [Act::Send(Frame::Ping)]);
@@ -227,10 +230,130 @@ fn a_fault_closes_with_its_own_code() {
 #[test]
 fn by_herdrs_program_alone_it_is_asked_too() {
     let herdr = Herdr { mode: HerdrMode::Cli, ..config().herdr };
-    let mut attach = Attach::new(at(0), &herdr, PaneId::from("w1:p1"), false, occupant(true));
+    let mut attach = Attach::new(at(0), &herdr, (PaneId::from("w1:p1"), false), occupant(true), 1_000);
     acts(&mut attach);
     attach.handle_tick(at(2_000));
     let asked = acts(&mut attach);
     let [Act::Ask(Part::Look, _, Op::Run { argv, .. })] = &asked[..] else { panic!("{asked:?}") };
     assert_eq!(argv, &["herdr", "pane", "get", "w1:p1"]);
+}
+
+/// A client of a pane without an agent, of which the first frame was read.
+fn plain() -> Attach {
+    let mut attach = Attach::new(at(0), &config().herdr, (PaneId::from("w1:p1"), false), occupant(false), 1_000);
+    let (tag, line) = asked(&mut attach, Part::Read).unwrap();
+    let question = concat!(
+        r#"{"id":"panewire","method":"pane.read","params":"#,
+        r#"{"format":"ansi","lines":1000,"pane_id":"w1:p1","source":"recent","strip_ansi":false}}"#
+    );
+    assert_eq!(line, question);
+    shows(&mut attach, 0, tag, "old\r\n$");
+    assert_eq!(acts(&mut attach), [Act::Send(Frame::Binary(Bytes::from_static(b"old\r\n$")))]);
+    attach
+}
+
+/// What this part asks herdr's socket now, without its newline.
+fn asked(attach: &mut Attach, part: Part) -> Option<(Tag, String)> {
+    acts(attach).into_iter().find_map(|act| match act {
+        Act::Ask(of, tag, Op::Call { line, .. }) if of == part => {
+            Some((tag, String::from_utf8_lossy(line.trim_ascii_end()).into_owned()))
+        }
+        _ => None,
+    })
+}
+
+fn shows(attach: &mut Attach, millis: u64, tag: Tag, text: &str) {
+    let answer = serde_json::json!({"id": "panewire", "result": {"type": "pane_read", "read": {"text": text}}});
+    attach.handle_outcome(at(millis), Part::Read, tag, Outcome::Answer(answer.to_string().as_bytes()));
+}
+
+#[test]
+fn a_plain_pane_is_painted_anew_when_it_has_changed_one_look_at_a_time() {
+    let mut attach = plain();
+    assert_eq!(attach.next_deadline(), at(40).mono);
+    attach.handle_tick(at(40));
+    let (tag, line) = asked(&mut attach, Part::Read).unwrap();
+    assert!(line.contains(r#""source":"visible""#) && !line.contains("lines"), "{line}");
+    attach.handle_tick(at(90));
+    assert_eq!(asked(&mut attach, Part::Read), None, "one is on its way");
+    shows(&mut attach, 100, tag, "$");
+    assert_eq!((acts(&mut attach), attach.next_deadline()), (Vec::new(), at(180).mono));
+    attach.handle_tick(at(180));
+    let (tag, _) = asked(&mut attach, Part::Read).unwrap();
+    shows(&mut attach, 181, tag, "$ ls\r\nfile");
+    let frame = Frame::Binary(Bytes::from_static(b"\x1b[H\x1b[2J$ ls\r\nfile"));
+    assert_eq!((acts(&mut attach), attach.next_deadline()), (alloc::vec![Act::Send(frame)], at(221).mono));
+}
+
+#[test]
+fn a_client_that_takes_nothing_is_not_painted_for_and_closed() {
+    let mut attach = plain();
+    attach.handle_tick(at(40));
+    let (tag, _) = asked(&mut attach, Part::Read).unwrap();
+    shows(&mut attach, 41, tag, &"x".repeat(2_000));
+    assert_eq!(acts(&mut attach).len(), 1);
+    attach.handle_tick(at(1_500));
+    assert_eq!(asked(&mut attach, Part::Read), None);
+    assert_eq!(attach.next_deadline(), at(2_000).mono, "only who is there is looked at");
+    attach.handle_taken(at(1_600), 1_500);
+    attach.handle_tick(at(1_600));
+    assert!(asked(&mut attach, Part::Read).is_some());
+    attach.handle_tick(at(31_600));
+    assert_eq!(acts(&mut attach).pop(), Some(Act::Close(CloseCode::Normal, "took nothing for 30 s")));
+}
+
+#[test]
+fn what_is_typed_into_a_plain_pane_goes_out_in_order_one_write_at_a_time() {
+    let mut attach = plain();
+    attach.handle_message(at(10), Message::Binary(b"ls\r"));
+    let done: &[u8] = br#"{"id":"panewire","result":{"type":"ok"}}"#;
+    let (tag, line) = asked(&mut attach, Part::Write).unwrap();
+    assert_eq!(line, r#"{"id":"panewire","method":"pane.send_text","params":{"pane_id":"w1:p1","text":"ls"}}"#);
+    attach.handle_message(at(11), Message::Binary(b"\x1b[A"));
+    assert_eq!(asked(&mut attach, Part::Write), None, "the first is on its way");
+    attach.handle_outcome(at(12), Part::Write, tag, Outcome::Answer(done));
+    let (tag, line) = asked(&mut attach, Part::Write).unwrap();
+    let keys = r#"{"id":"panewire","method":"pane.send_keys","params":{"keys":["Enter","Up"],"pane_id":"w1:p1"}}"#;
+    assert_eq!(line, keys);
+    attach.handle_outcome(at(13), Part::Write, tag, Outcome::Answer(done));
+    assert_eq!(acts(&mut attach), []);
+    // A key that herdr does not know is none, and those behind it are typed.
+    attach.handle_message(at(14), Message::Binary(b"\x1b[24~x"));
+    let (tag, _) = asked(&mut attach, Part::Write).unwrap();
+    let refused: &[u8] = br#"{"id":"panewire","error":{"code":"invalid_key","message":"unsupported key F12"}}"#;
+    attach.handle_outcome(at(15), Part::Write, tag, Outcome::Answer(refused));
+    let (_, line) = asked(&mut attach, Part::Write).unwrap();
+    assert!(line.contains(r#""text":"x""#), "{line}");
+}
+
+#[test]
+fn who_types_more_than_herdr_takes_is_held() {
+    let mut attach = plain();
+    attach.handle_message(at(10), Message::Binary(&[b'x'; PIPE_INPUT_BYTES]));
+    assert!(asked(&mut attach, Part::Write).is_some());
+    attach.handle_message(at(10), Message::Binary(&[b'\r'; PIPE_INPUT_BYTES]));
+    assert_eq!(acts(&mut attach), [Act::Hold(true)]);
+    let done: &[u8] = br#"{"id":"panewire","result":{"type":"ok"}}"#;
+    let mut writes = 0;
+    while !acts(&mut attach).contains(&Act::Hold(false)) {
+        // Each question is a machine of its own, and its first tag the first.
+        attach.handle_outcome(at(11), Part::Write, Tag(1), Outcome::Answer(done));
+        writes += 1;
+    }
+    // Four texts; the keys that were looked for behind them made room.
+    assert_eq!(writes, 4);
+}
+
+#[test]
+fn a_pane_whose_agent_ends_goes_on_as_a_plain_one_and_back() {
+    let mut attach = attached();
+    ended(&mut attach, 5_000, Some(0));
+    answer(&mut attach, 5_001, &found(SHELL));
+    let changed = acts(&mut attach);
+    let mode = Act::Send(Frame::Text(Bytes::from_static(br#"{"type":"mode","agent":false}"#)));
+    let reads = |act: &Act| matches!(act, Act::Ask(Part::Read, ..));
+    let order: Vec<usize> =
+        [changed.iter().position(|act| *act == mode), changed.iter().position(reads)].into_iter().flatten().collect();
+    assert!(matches!(order[..], [first, second] if first < second), "{changed:?}");
+    assert!(changed.contains(&Act::Hold(false)));
 }

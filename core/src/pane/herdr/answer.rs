@@ -57,7 +57,7 @@ pub(super) fn of_cli(question: &Question, exit: Option<i32>, stdout: &[u8], stde
     if question.types() {
         return of_typing(exit, stderr);
     }
-    if exit == Some(0) && matches!(question, Question::Screen(..)) {
+    if exit == Some(0) && matches!(question, Question::Screen(..) | Question::Rows(..)) {
         return Verdict::Reply(Reply::Screen(String::from_utf8_lossy(stdout).into_owned()));
     }
     if exit == Some(0) {
@@ -161,7 +161,9 @@ fn reply_to(question: &Question, answer: &Value) -> Option<Reply> {
             Some(Reply::Agents(agents.iter().filter_map(|agent| PaneAgent::from_value(agent, None)).collect()))
         }
         Question::Type(..) | Question::Press(..) => Some(Reply::Done),
-        Question::Screen(..) => result.get("read")?.get("text")?.as_str().map(|text| Reply::Screen(text.to_string())),
+        Question::Screen(..) | Question::Rows(..) => {
+            result.get("read")?.get("text")?.as_str().map(|text| Reply::Screen(text.to_string()))
+        }
     }
 }
 
