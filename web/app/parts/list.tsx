@@ -134,17 +134,17 @@ export function List({ conversation, place, marked, top, isBusy, onNearTop, hand
     if (!entry) return;
     reader.current = entry.seq;
     stick(false);
-    aimedAt.current = Date.now();
+    aimedAt.current = performance.now();
     list.current?.scrollToIndex(index, { align });
     setTimeout(() => settle.current(), AIM_MS);
     // It is drawn from now on, wherever the list is: what has the focus must not vanish.
     keep(entry.seq);
     // Until it is measured it is hidden, and cannot have the focus.
-    const until = Date.now() + FOCUS_MS;
+    const until = performance.now() + FOCUS_MS;
     const take = () => {
       const row = document.getElementById(`entry-${entry.seq}`);
       row?.focus({ preventScroll: true });
-      if (document.activeElement !== row && reader.current === entry.seq && Date.now() < until) requestAnimationFrame(take);
+      if (document.activeElement !== row && reader.current === entry.seq && performance.now() < until) requestAnimationFrame(take);
     };
     take();
   }, [conversation, stick]);
@@ -180,15 +180,21 @@ export function List({ conversation, place, marked, top, isBusy, onNearTop, hand
 
   const onScroll = (offset: number) => {
     const element = scroller.current;
-    if (!element || Date.now() - aimedAt.current < AIM_MS) return;
+    if (!element || performance.now() - aimedAt.current < AIM_MS) return;
     const below = element.scrollHeight - element.scrollTop - element.clientHeight;
     if (below <= AT_BOTTOM_PX) stick(true);
-    else if (Date.now() - touchedAt.current < 1_000) stick(false);
+    else if (performance.now() - touchedAt.current < 1_000) stick(false);
     if (offset < NEAR_TOP_PX) onNearTop();
   };
   settle.current = () => list.current && onScroll(list.current.scrollOffset);
+  // A page that was lost with its socket is asked for again; at the very top no scrolling would ask for it.
+  useEffect(() => {
+    const element = scroller.current;
+    const stays = sticks.current && element && element.scrollHeight > element.clientHeight;
+    if (!isBusy && !stays && (list.current?.scrollOffset ?? 0) < NEAR_TOP_PX) onNearTop();
+  }, [isBusy, onNearTop]);
   const touched = () => {
-    touchedAt.current = Date.now();
+    touchedAt.current = performance.now();
   };
   const first = shown.entries[0]?.seq ?? 0;
   const keptIndex = kept !== undefined && kept >= first && kept - first < shown.entries.length ? kept - first : undefined;

@@ -121,6 +121,14 @@ describe('a stream', () => {
     expect(FakeSocket.all[0]?.readyState).toBe(3);
   });
 
+  it('that is silent is dead although the clock was set back', async () => {
+    const { kinds } = await stream();
+    last().opens().says(hello(1, 1), entry(1), complete, { type: 'heartbeat', head_seq: 1, server_time_ms: 1 });
+    vi.setSystemTime(Date.now() - 3_600_000);
+    vi.advanceTimersByTime(45_000);
+    expect([kinds().includes('offline'), asked()['since_seq']]).toEqual([true, '1']);
+  });
+
   it('of a phone that slept is opened again when it is looked at', async () => {
     await stream();
     last().opens().says(hello(1, 1), entry(1), complete, { type: 'heartbeat', head_seq: 1, server_time_ms: 1 });

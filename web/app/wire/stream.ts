@@ -26,6 +26,9 @@ const REFUSED_RETRY_MS = 10_000;
 const PAGE = 150;
 const LARGE_PAGE = 500;
 
+/** A clock that was set back must not keep a dead socket alive. It has to be this clock: others stand still while a phone sleeps. */
+const passedSince = (then: number): number => Math.abs(Date.now() - then);
+
 export interface Watcher {
   changed(change: Change): void;
   linked(link: Link): void;
@@ -166,7 +169,7 @@ export class Stream {
   }
 
   private readonly check = (): void => {
-    if (this.socket && this.hasBeat && Date.now() - this.heardAt > SILENT_MS) {
+    if (this.socket && this.hasBeat && passedSince(this.heardAt) > SILENT_MS) {
       this.drop();
       this.lost();
     }
@@ -175,7 +178,7 @@ export class Stream {
   /** The page is seen again, or there is a network again: a socket that slept is not trusted. */
   private readonly wake = (): void => {
     if (document.visibilityState !== 'visible' || this.closed) return;
-    const slept = this.hasBeat && Date.now() - this.heardAt > SILENT_MS / 2;
+    const slept = this.hasBeat && passedSince(this.heardAt) > SILENT_MS / 2;
     if (this.link.kind === 'offline' || slept) {
       this.failures = 0;
       this.drop();

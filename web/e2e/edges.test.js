@@ -1,0 +1,73 @@
+// What happens to a view besides being looked at: it is turned, sent away, opened twice, and asked for what is not there.
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+
+import { DESKTOP, launch, NARROW, open, pane, picture, Stage, TOKEN } from './stage.js';
+import { long, Session } from './session.js';
+
+const TALL = { width: 800, height: 1100 };
+const admin = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
+
+const stage = new Stage();
+let browser;
+let daemon;
+let boats;
+let mixed;
+
+before(async () => {
+  boats = long(new Session(stage.home, 'ed9e0000-0000-4000-8000-000000000001', '/srv/boats'), 400).write();
+  mixed = new Session(stage.home, 'ed9e0000-0000-4000-8000-000000000002', '/srv/mixed')
+    .user('مرحبا')
+    .say('نص طويل من اليمين إلى اليسار:\n\n1. واحد\n2. اثنان\n\n> اقتباس\n\n| عمود | قيمة |\n|---|---|\n| أ | 1 |')
+    .call('toolu_found', 'Grep', { pattern: 'lantern', path: '/srv' })
+    .answer('toolu_found', 'src/lamp.rs:14 a-word-of-the-answer')
+    .say('That is all.')
+    .write();
+  stage.pane('w1:p1', { cwd: '/srv/boats', session: boats.id, status: 'idle' });
+  await stage.herdr();
+  daemon = await stage.daemon({ herdr: 'socket' });
+  browser = await launch();
+});
+
+after(async () => {
+  await browser?.close();
+  await stage.end();
+});
+
+const isLive = (page) => page.locator('.link-state.live').waitFor();
+
+async function code() {
+  const offered = await fetch(`${stage.url}admin/pairing`, { method: 'POST', headers: admin, body: '{}' });
+  return (await offered.json()).code;
+}
+
+async function revokeAll() {
+  const { devices } = await (await fetch(`${stage.url}admin/devices`, { headers: admin })).json();
+  for (const { id } of devices) await fetch(`${stage.url}admin/devices/revoke`, { method: 'POST', headers: admin, body: JSON.stringify({ id }) });
+}
+
+/** The entry at the top of the list. */
+const anchor = (page) =>
+  page.evaluate(() => {
+    const top = document.querySelector('.scroller').getBoundingClientRect().top;
+    return [...document.querySelectorAll('article')].find((each) => each.getBoundingClientRect().top >= top).id;
+  });
+
+describe('at the top of what is loaded', () => {
+  it('older entries come when a lost daemon is back, without a touch, and by a clock that was set back', async () => {
+    const page = await open(browser, stage, { viewport: DESKTOP, hash: pane('w1:p1') });
+    await page.locator('#entry-400').waitFor();
+    await page.keyboard.press('k');
+    await page.evaluate(() => {
+      const { now } = Date;
+      Date.now = () => now() - 3_600_000;
+    });
+    await stage.stop(daemon);
+    await page.locator('.link-state.offline').waitFor();
+    await page.keyboard.press('g');
+    await page.locator('#entry-251').waitFor();
+    daemon = await stage.daemon({ herdr: 'socket' });
+    await page.waitForFunction(() => document.querySelector('article[aria-posinset]') && [...document.querySelectorAll('article')].some((each) => Number(each.getAttribute('aria-posinset')) < 251));
+    await page.context().close();
+  });
+});
