@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { code, entities, firstLine, head, prose, safeHref } from './text';
+import { code, directionOf, entities, firstLine, head, prose, safeHref } from './text';
 
 describe('prose', () => {
   it('loses escape sequences, controls and what turns it around', () => {
@@ -39,4 +39,10 @@ it('a link goes to the web or nowhere', () => {
 
 it('names of HTML are the signs that they stand for, and never a control', () => {
   expect(entities('&lt;b&gt; &amp;amp; &#65;&#x42; &nosuch; &#0; &#xd800; &#x202e;x')).toBe('<b> &amp; AB &nosuch; \ufffd \ufffd x');
+});
+
+describe('the direction of a text', () => {
+  it('is that of its first letter', () => {
+    expect(['1. واحد', '> שלום', '- one שלום', '| עמוד |', '12 + 3', ''].map(directionOf)).toEqual(['rtl', 'rtl', 'ltr', 'rtl', 'ltr', 'ltr']);
+  });
 });

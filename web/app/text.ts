@@ -18,6 +18,12 @@ export function code(text: string): string {
   return text.replace(/\r\n?/g, '\n').replace(ANSI, '').replace(CONTROLS, '').replace(BIDI, name).replace(INVISIBLE, name);
 }
 
+/** Which way a text runs, by its first letter that runs either way: what `dir=auto` says, also of what has parts with a direction of their own. */
+export function directionOf(text: string): 'ltr' | 'rtl' {
+  const letter = /\p{L}/u.exec(text)?.[0];
+  return letter !== undefined && /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u.test(letter) ? 'rtl' : 'ltr';
+}
+
 /** The first line that says something, cut to so many characters. */
 export function firstLine(text: string, most = 140): string {
   const line = prose(text).split('\n').map((each) => each.trim()).find((each) => each !== '') ?? '';

@@ -53,6 +53,20 @@ const anchor = (page) =>
     return [...document.querySelectorAll('article')].find((each) => each.getBoundingClientRect().top >= top).id;
   });
 
+describe('an entry', () => {
+  it('of a right-to-left text has its lists, quotes and tables on the right', async () => {
+    const page = await open(browser, stage, { viewport: NARROW, hash: pane(`claude:${mixed.id}`) });
+    await page.locator('.markdown ol').waitFor();
+    const found = await page.evaluate(() => {
+      const style = (selector) => getComputedStyle(document.querySelector(selector));
+      return [parseFloat(style('.markdown ol').paddingRight) > 0, style('.markdown blockquote').borderRightWidth, style('.markdown .table').direction];
+    });
+    assert.deepEqual(found, [true, '3px', 'rtl']);
+    await picture(page, 'right-to-left-phone');
+    await page.context().close();
+  });
+});
+
 describe('at the top of what is loaded', () => {
   it('older entries come when a lost daemon is back, without a touch, and by a clock that was set back', async () => {
     const page = await open(browser, stage, { viewport: DESKTOP, hash: pane('w1:p1') });

@@ -5,7 +5,7 @@
 import { Lexer, type Token, type Tokens } from 'marked';
 import type { ComponentChildren, JSX } from 'preact';
 
-import { entities, prose, safeHref } from '../text';
+import { directionOf, entities, prose, safeHref } from '../text';
 import { CodeBlock } from './code';
 import { Icon } from './icon';
 
@@ -60,13 +60,14 @@ function block(raw: Token, key: number, depth: number): ComponentChildren {
     case 'code':
       return <CodeBlock key={key} text={token.text as string} language={(token.lang as string | undefined)?.split(/\s/)[0]} />;
     case 'blockquote':
-      return <blockquote key={key} dir="auto">{blocks(token.tokens ?? [], depth + 1)}</blockquote>;
+      return <blockquote key={key} dir={directionOf(token.raw)}>{blocks(token.tokens ?? [], depth + 1)}</blockquote>;
     case 'list': {
       const items = (token as Tokens.List).items.map((item, at) => (
         <li key={at} class={item.task ? 'task' : undefined} dir="auto">{blocks(item.tokens, depth + 1)}</li>
       ));
       const start = Number((token as Tokens.List).start);
-      return token.ordered ? <ol key={key} start={start || 1}>{items}</ol> : <ul key={key}>{items}</ul>;
+      const dir = directionOf(token.raw);
+      return token.ordered ? <ol key={key} dir={dir} start={start || 1}>{items}</ol> : <ul key={key} dir={dir}>{items}</ul>;
     }
     case 'table':
       return <Table key={key} table={token as Tokens.Table} depth={depth} />;
@@ -132,7 +133,7 @@ function Table({ table, depth }: { readonly table: Tokens.Table; readonly depth:
     <Cell key={at} class={each.align ? `to-${each.align}` : undefined} dir="auto">{inline(each.tokens, depth)}</Cell>
   );
   return (
-    <div class="table" tabIndex={0} role="group" aria-label="Table">
+    <div class="table" dir={directionOf(table.raw)} tabIndex={0} role="group" aria-label="Table">
       <table>
         <thead><tr>{table.header.map((each, at) => cell(each, at, 'th'))}</tr></thead>
         <tbody>
