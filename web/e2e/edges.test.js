@@ -54,6 +54,26 @@ const anchor = (page) =>
   });
 
 describe('an entry', () => {
+  it('that is not there is said not to be', async () => {
+    const page = await open(browser, stage, { viewport: NARROW, hash: pane('w1:p1', '999999') });
+    await page.getByText('Entry 999999 is not in this conversation, which has 400.').waitFor();
+    await page.getByRole('button', { name: 'Close', exact: true }).click();
+    await page.getByText('Entry 999999').waitFor({ state: 'detached' });
+    await page.context().close();
+  });
+
+  it('that is found in an answer is shown: its card opens', async () => {
+    const page = await open(browser, stage, { viewport: DESKTOP, hash: pane(`claude:${mixed.id}`) });
+    await isLive(page);
+    assert.equal(await page.getByText('a-word-of-the-answer').count(), 0);
+    await page.keyboard.press('/');
+    await page.keyboard.type('a-word-of-the-answer');
+    await page.keyboard.press('Enter');
+    await page.locator('article.marked').getByText('a-word-of-the-answer').waitFor();
+    assert.equal(await page.locator('.search-count').innerText(), '1 of 1');
+    await page.context().close();
+  });
+
   it('of a right-to-left text has its lists, quotes and tables on the right', async () => {
     const page = await open(browser, stage, { viewport: NARROW, hash: pane(`claude:${mixed.id}`) });
     await page.locator('.markdown ol').waitFor();

@@ -12,6 +12,7 @@ import { placeOf } from '../parts/place';
 import { Roster } from '../parts/roster';
 import { Search } from '../parts/search';
 import { Sheet } from '../parts/sheet';
+import { shownTitle } from '../parts/title';
 import { go, hashOf, isStandalone } from '../route';
 import { code as harmless, firstLine } from '../text';
 import { useCard } from '../wire/card';
@@ -39,6 +40,8 @@ export function PanePage({ pane, subagent, seq }: Props): JSX.Element {
   const [version, bump] = useState(0);
   const [marked, mark] = useState<number | undefined>();
   const [wanted, want] = useState(seq);
+  /** An entry that was asked for and is not there. */
+  const [missed, miss] = useState<number | undefined>();
   const [searching, search] = useState(false);
   const [over, open] = useState<Over>('nothing');
   const [waiting, setWaiting] = useState<readonly Sent[]>([]);
@@ -67,7 +70,10 @@ export function PanePage({ pane, subagent, seq }: Props): JSX.Element {
   );
   // Whoever comes by an address has not seen the list, which knows what this pane is called.
   useEffect(() => void (listing.value ?? refresh()), []);
-  useEffect(() => want(seq), [seq]);
+  useEffect(() => {
+    want(seq);
+    miss(undefined);
+  }, [seq]);
 
   const { conversation } = stream.current;
   const place = placeOf(pane, subagent, conversation.agentKind, conversation.session);
@@ -85,8 +91,11 @@ export function PanePage({ pane, subagent, seq }: Props): JSX.Element {
       return;
     }
     if (conversation.at(wanted)) {
-      mark(wanted);
-      list.current?.show(wanted);
+      const row = conversation.rowOf(wanted);
+      mark(row);
+      list.current?.show(row);
+    } else {
+      miss(wanted);
     }
     want(undefined);
   }, [wanted, version, link.kind]);
@@ -140,13 +149,19 @@ export function PanePage({ pane, subagent, seq }: Props): JSX.Element {
   });
 
   const title = subagent === undefined ? titleOf(row?.cwd, row?.title, pane) : child?.description || child?.agent_type || 'Subagent';
+  useEffect(() => {
+    shownTitle.value = harmless(title);
+    return () => {
+      shownTitle.value = undefined;
+    };
+  }, [title]);
   const status = statusOf(card?.agent_status ?? conversation.status ?? row?.status);
   return (
     <main class="chat">
       <header class="bar">
         <button type="button" class="quiet square back" aria-label={subagent === undefined ? 'Back to the panes' : 'Back to who started it'} onClick={back}><Icon name="back" /></button>
         <div class="chat-title">
-          <h1 dir="auto">{harmless(title)}</h1>
+          <h1 tabIndex={-1} dir="auto">{harmless(title)}</h1>
           <p class="chat-facts">
             <LinkState link={link} onRetry={stream.current.retry} />
             {isHerdrs && subagent === undefined && STATUS_WORDS[status] !== '' && <span class={`state ${status}`}>{STATUS_WORDS[status]}</span>}
@@ -183,6 +198,20 @@ export function PanePage({ pane, subagent, seq }: Props): JSX.Element {
           }}
         />
       )}
+      <div class="way" role="status">
+        {wanted !== undefined && wanted < conversation.oldest && (
+          <p>
+            <span>Going back to entry {wanted}: {conversation.oldest - wanted} to go.</span>
+            <button type="button" class="more" onClick={() => want(undefined)}>Stop</button>
+          </p>
+        )}
+        {missed !== undefined && (
+          <p>
+            <span>Entry {missed} is not in this conversation, which has {conversation.total}.</span>
+            <button type="button" class="more" onClick={() => miss(undefined)}>Close</button>
+          </p>
+        )}
+      </div>
       {link.kind === 'refused' && conversation.entries.length === 0 ? (
         <div class="refusal" role="alert">
           <Icon name="alert" />
@@ -198,7 +227,7 @@ export function PanePage({ pane, subagent, seq }: Props): JSX.Element {
           marked={marked}
           isBusy={!conversation.isOpen || conversation.loadingOlder}
           onNearTop={loadOlder}
-          top={<Top isOpen={conversation.isOpen} count={conversation.entries.length} hasOlder={conversation.hasOlder} wanted={wanted} />}
+          top={<Top isOpen={conversation.isOpen} count={conversation.entries.length} hasOlder={conversation.hasOlder} />}
         />
       )}
       <p class="unseen" aria-live="polite">{spoken}</p>
@@ -236,10 +265,9 @@ function barred(isHerdrs: boolean, isGone: boolean): string | undefined {
   return undefined;
 }
 
-function Top({ isOpen, count, hasOlder, wanted }: { readonly isOpen: boolean; readonly count: number; readonly hasOlder: boolean; readonly wanted: number | undefined }): JSX.Element {
+function Top({ isOpen, count, hasOlder }: { readonly isOpen: boolean; readonly count: number; readonly hasOlder: boolean }): JSX.Element {
   if (!isOpen && count === 0) return <span class="quietly">Opening…</span>;
   if (count === 0) return <span class="quietly">Nothing was said yet.</span>;
-  if (wanted !== undefined) return <span class="quietly">Going back to entry {wanted}…</span>;
   if (hasOlder) return <span class="spinner" role="img" aria-label="Older entries are loaded as you scroll" />;
   return <span class="quietly">The beginning</span>;
 }

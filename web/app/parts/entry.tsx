@@ -43,7 +43,7 @@ export function Row({ entry, before, beforeAt, conversation, place, isMarked }: 
       aria-label={label(entry)}
     >
       {pause !== undefined && <p class="pause"><span>{pause}</span></p>}
-      <Content entry={entry} conversation={conversation} place={place} />
+      <Content entry={entry} conversation={conversation} place={place} isMarked={isMarked} />
     </article>
   );
 }
@@ -77,28 +77,35 @@ function label(entry: Entry): string {
   }
 }
 
-type ContentProps = Pick<RowProps, 'entry' | 'conversation' | 'place'>;
+type ContentProps = Pick<RowProps, 'entry' | 'conversation' | 'place' | 'isMarked'>;
 
-function Content({ entry, conversation, place }: ContentProps): JSX.Element {
+interface FoldedProps {
+  readonly entry: Entry;
+  readonly place: Place;
+  /** Opens what is folded in it. */
+  readonly isSought: boolean;
+}
+
+function Content({ entry, conversation, place, isMarked }: ContentProps): JSX.Element {
   const text = entry.text ?? '';
   if (!entry.parsed) return <p class="note"><Icon name="alert" /><span dir="auto">{prose(text) || 'A record that could not be read.'}</span></p>;
   if (entry.tool) {
     const { tool } = entry;
-    return <ToolCard entry={entry} call={tool} answer={conversation.resultOf(tool.id)} child={conversation.childOf(tool.id)} place={place} />;
+    return <ToolCard entry={entry} call={tool} answer={conversation.resultOf(tool.id)} child={conversation.childOf(tool.id)} place={place} isSought={isMarked} />;
   }
-  if (entry.result) return <LoneResult entry={entry} result={entry.result} place={place} />;
+  if (entry.result) return <LoneResult entry={entry} result={entry.result} place={place} isSought={isMarked} />;
   if (entry.kind === 'attachment') return <p class="chip"><Icon name={/image/i.test(text) ? 'image' : 'clip'} /><span dir="auto">{prose(text).replace(/^\[(.*)\]$/s, '$1')}</span></p>;
-  if (entry.kind === 'thinking') return <Thinking entry={entry} place={place} />;
-  if (entry.role === 'system') return <Note entry={entry} place={place} />;
-  return <Message entry={entry} place={place} />;
+  if (entry.kind === 'thinking') return <Thinking entry={entry} place={place} isSought={isMarked} />;
+  if (entry.role === 'system') return <Note entry={entry} place={place} isSought={isMarked} />;
+  return <Message entry={entry} place={place} isSought={isMarked} />;
 }
 
-function Message({ entry, place }: { readonly entry: Entry; readonly place: Place }): JSX.Element {
+function Message({ entry, place, isSought }: FoldedProps): JSX.Element {
   const text = entry.text ?? '';
   const isCommand = entry.role === 'user' && /^[/!]\S/.test(text) && !text.includes('\n');
   return (
     <div class="message">
-      {isCommand ? <p class="typed" dir="ltr">{prose(text)}</p> : entry.role === 'user' ? <Typed text={text} seq={entry.seq} place={place} /> : <Markdown text={text} />}
+      {isCommand ? <p class="typed" dir="ltr">{prose(text)}</p> : entry.role === 'user' ? <Typed text={text} seq={entry.seq} place={place} isSought={isSought} /> : <Markdown text={text} />}
       {entry.text_truncated && <Whole entry={entry} place={place} of={(full) => full.text ?? ''} what="message" />}
       <Meta entry={entry} place={place} />
     </div>
@@ -106,9 +113,9 @@ function Message({ entry, place }: { readonly entry: Entry; readonly place: Plac
 }
 
 /** What somebody typed or pasted: a long one is folded. */
-function Typed({ text, seq, place }: { readonly text: string; readonly seq: number; readonly place: Place }): JSX.Element {
+function Typed({ text, seq, place, isSought }: { readonly text: string; readonly seq: number; readonly place: Place; readonly isSought: boolean }): JSX.Element {
   const begun = head(text, 24, 2_400);
-  const [open, toggle] = useFold(`${place.key}/${seq}/typed`, false);
+  const [open, toggle] = useFold(`${place.key}/${seq}/typed`, false, isSought);
   return (
     <>
       <Markdown text={open || !begun.cut ? text : begun.text} />
@@ -128,8 +135,8 @@ function Meta({ entry, place }: { readonly entry: Entry; readonly place: Place }
   );
 }
 
-function Thinking({ entry, place }: { readonly entry: Entry; readonly place: Place }): JSX.Element {
-  const [open, toggle] = useFold(`${place.key}/${entry.seq}`, false);
+function Thinking({ entry, place, isSought }: FoldedProps): JSX.Element {
+  const [open, toggle] = useFold(`${place.key}/${entry.seq}`, false, isSought);
   const text = entry.text ?? '';
   return (
     <div class="thoughts">
@@ -145,9 +152,9 @@ function Thinking({ entry, place }: { readonly entry: Entry; readonly place: Pla
 }
 
 /** What neither side said: the harness around them. */
-function Note({ entry, place }: { readonly entry: Entry; readonly place: Place }): JSX.Element {
+function Note({ entry, place, isSought }: FoldedProps): JSX.Element {
   const text = prose(entry.text ?? '').trim();
-  const [open, toggle] = useFold(`${place.key}/${entry.seq}`, false);
+  const [open, toggle] = useFold(`${place.key}/${entry.seq}`, false, isSought);
   const isShort = text.length <= 160 && !text.includes('\n');
   if (isShort) return <p class="note"><span dir="auto">{text}</span></p>;
   return (

@@ -21,7 +21,9 @@ export function Search({ conversation, version, onFound, onOlder, onClose }: Pro
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => field.current?.focus(), []);
   const wanted = words.trim().toLowerCase();
-  const found = wanted === '' ? [] : conversation.entries.filter((entry) => searchText(entry).toLowerCase().includes(wanted)).map((entry) => entry.seq);
+  // A call and its answer are one place.
+  const hits = wanted === '' ? [] : conversation.entries.filter((entry) => searchText(entry).toLowerCase().includes(wanted));
+  const found = [...new Set(hits.map(({ seq }) => conversation.rowOf(seq)))].sort((a, b) => a - b);
   const place = at === undefined ? -1 : found.indexOf(at);
   const move = (by: number) => {
     if (found.length === 0) return;
@@ -30,10 +32,6 @@ export function Search({ conversation, version, onFound, onOlder, onClose }: Pro
     setAt(found[next]);
     onFound(found[next]);
   };
-  useEffect(() => {
-    setAt(undefined);
-    onFound(undefined);
-  }, [wanted]);
   void version;
   return (
     <form class="search" role="search" onSubmit={(event) => { event.preventDefault(); move(-1); }}>
@@ -46,7 +44,11 @@ export function Search({ conversation, version, onFound, onOlder, onClose }: Pro
         aria-label="Search this conversation"
         autocomplete="off"
         spellcheck={false}
-        onInput={(event) => setWords(event.currentTarget.value)}
+        onInput={(event) => {
+          setWords(event.currentTarget.value);
+          setAt(undefined);
+          onFound(undefined);
+        }}
         onKeyDown={(event) => event.key === 'Escape' && onClose()}
       />
       <span class="search-count" role="status">{wanted === '' ? '' : found.length === 0 ? 'none' : `${place < 0 ? '–' : place + 1} of ${found.length}`}</span>

@@ -1,6 +1,6 @@
 /** A call of a tool and its answer, as one card. */
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 
 import { get, said } from '../wire/api';
 import type { Entry, Subagent, ToolCall, ToolResult } from '../wire/frames';
@@ -29,8 +29,14 @@ export function toolIcon(name: string): IconName {
 /** Which cards a reader opened or closed, for as long as the page lives: rows come and go as one scrolls. */
 const folds = new Map<string, boolean>();
 
-export function useFold(key: string, initially: boolean): [boolean, () => void] {
+/** `isSought`: the reader looks for what is in it, so it opens. */
+export function useFold(key: string, initially: boolean, isSought: boolean): [boolean, () => void] {
   const [open, set] = useState(folds.get(key) ?? initially);
+  useLayoutEffect(() => {
+    if (!isSought) return;
+    folds.set(key, true);
+    set(true);
+  }, [key, isSought]);
   const toggle = () => {
     folds.set(key, !open);
     set(!open);
@@ -44,13 +50,14 @@ export interface ToolProps {
   readonly answer: Entry | undefined;
   readonly child: Subagent | undefined;
   readonly place: Place;
+  readonly isSought: boolean;
 }
 
-export function ToolCard({ entry, call, answer, child, place }: ToolProps): JSX.Element {
+export function ToolCard({ entry, call, answer, child, place, isSought }: ToolProps): JSX.Element {
   const result = answer?.result;
   const diff = result?.diff ?? call.diff;
   const failed = result?.ok === false;
-  const [open, toggle] = useFold(`${place.key}/${entry.seq}`, diff !== undefined || failed);
+  const [open, toggle] = useFold(`${place.key}/${entry.seq}`, diff !== undefined || failed, isSought);
   const label = harmless(call.title ?? call.name);
   const about = summary(call);
   const changes = diff === undefined ? undefined : counts(parseDiff(diff));
@@ -71,9 +78,9 @@ export function ToolCard({ entry, call, answer, child, place }: ToolProps): JSX.
 }
 
 /** An answer whose call is not loaded, or never was. */
-export function LoneResult({ entry, result, place }: { readonly entry: Entry; readonly result: ToolResult; readonly place: Place }): JSX.Element {
+export function LoneResult({ entry, result, place, isSought }: { readonly entry: Entry; readonly result: ToolResult; readonly place: Place; readonly isSought: boolean }): JSX.Element {
   const state = result.ok ? 'ok' : 'failed';
-  const [open, toggle] = useFold(`${place.key}/${entry.seq}`, !result.ok);
+  const [open, toggle] = useFold(`${place.key}/${entry.seq}`, !result.ok, isSought);
   return (
     <section class={`tool ${state}`} aria-label={`Result, ${STATES[state]}`}>
       <button type="button" class="tool-head" aria-expanded={open} onClick={toggle}>
@@ -105,7 +112,7 @@ function summary(call: ToolCall): string {
   return harmless(firstLine(text, 200));
 }
 
-function Body({ entry, call, answer, diff, place }: Omit<ToolProps, 'child'> & { readonly diff: string | undefined }): JSX.Element {
+function Body({ entry, call, answer, diff, place }: Omit<ToolProps, 'child' | 'isSought'> & { readonly diff: string | undefined }): JSX.Element {
   const result = answer?.result;
   const began = millis(entry.ts);
   const ended = millis(answer?.ts);

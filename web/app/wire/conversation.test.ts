@@ -141,6 +141,7 @@ describe('calls and results', () => {
     conversation.askOlder();
     feed(conversation, entry(1, false, { kind: 'tool_call', tool: { id: 't', name: 'Bash' } }), entry(2, false, { kind: 'tool_result', result: { for_id: 't', ok: false } }), page(3, 1, false));
     expect([conversation.hasCall('t'), conversation.resultOf('t')?.seq]).toEqual([true, 3]);
+    expect([1, 2, 3, 9].map((seq) => conversation.rowOf(seq))).toEqual([1, 1, 1, 9]);
   });
 
   it('without an id belong to nobody', () => {

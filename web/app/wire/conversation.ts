@@ -81,6 +81,12 @@ export class Conversation {
     return callId !== '' && this.calls.has(callId);
   }
 
+  /** Where an entry is shown: an answer stands with its call. */
+  rowOf(seq: number): number {
+    const answered = this.at(seq)?.result?.for_id;
+    return (answered ? this.calls.get(answered) : undefined) ?? seq;
+  }
+
   /** The child that a call started. */
   childOf(callId: string): Subagent | undefined {
     return callId === '' ? undefined : this.roster.find((row) => row.tool_use_id === callId);
