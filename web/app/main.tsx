@@ -3,8 +3,10 @@ import { render } from 'preact';
 
 import { App } from './app';
 import { followAddress } from './route';
+import { keepTitle } from './parts/title';
 import { applyLook } from './settings';
 import { keepAboveKeyboard, keepShell } from './shell';
+import { followStorage } from './wire/device';
 import './style/base.css';
 import './style/panes.css';
 import './style/chat.css';
@@ -12,6 +14,8 @@ import './style/entry.css';
 
 applyLook();
 followAddress();
+followStorage();
+keepTitle();
 const root = document.getElementById('view');
 if (root) render(<App />, root);
 keepAboveKeyboard();

@@ -53,6 +53,69 @@ const anchor = (page) =>
     return [...document.querySelectorAll('article')].find((each) => each.getBoundingClientRect().top >= top).id;
   });
 
+describe('a device', () => {
+  it('that is revoked while it looks is told so, and is back where it was with a new code', async () => {
+    const page = await open(browser, stage, { paired: '', hash: `#pair=${await code()}` });
+    await page.getByRole('button', { name: 'Pair this device' }).click();
+    await page.locator('.pane').first().waitFor();
+    await page.goto(stage.url + pane('w1:p1'));
+    await isLive(page);
+    await revokeAll();
+    await page.getByRole('alert').filter({ hasText: 'paired no more' }).waitFor();
+    await picture(page, 'revoked-phone');
+    await page.getByLabel('Code').fill(await code());
+    await page.getByRole('button', { name: 'Pair this device' }).click();
+    await page.locator('#entry-400').waitFor();
+    await page.context().close();
+  });
+
+  it('is one in all tabs of its browser; a link with a new code takes the place of the old one', async () => {
+    const one = await open(browser, stage, { paired: '', hash: '#pair=00000000' });
+    const other = await one.context().newPage();
+    await other.goto(stage.url);
+    await other.getByRole('button', { name: 'Pair this device' }).waitFor();
+    const fresh = await code();
+    await one.evaluate((hash) => (location.hash = hash), `#pair=${fresh}`);
+    await one.waitForFunction((wanted) => document.querySelector('.code-input').value === wanted, fresh);
+    assert.equal(new URL(one.url()).hash, '');
+    await one.getByRole('button', { name: 'Pair this device' }).click();
+    await one.locator('.pane').first().waitFor();
+    await other.locator('.pane').first().waitFor();
+    await other.evaluate(() => (location.hash = '#settings'));
+    await other.getByRole('button', { name: /^Forget/ }).click();
+    await one.getByRole('button', { name: 'Pair this device' }).waitFor();
+    assert.equal(await one.getByRole('alert').filter({ hasText: 'no more' }).count(), 0, 'who forgets it knows why');
+    await one.context().close();
+  });
+});
+
+describe('a tablet that is turned', () => {
+  it('keeps the conversation, the place in it and what was written', async () => {
+    const page = await open(browser, stage, { viewport: TALL, hash: pane('w1:p1') });
+    await page.locator('#entry-400').waitFor();
+    await page.locator('#composer').fill('Half a sentence');
+    let sockets = 0;
+    page.on('websocket', (socket) => (sockets += socket.url().includes('/agent-transcript') ? 1 : 0));
+    await page.locator('.scroller').hover();
+    await page.mouse.wheel(0, -2_500);
+    await page.locator('.pill').waitFor();
+    const before = await anchor(page);
+    await page.setViewportSize({ width: 1100, height: 800 });
+    await page.locator('.split .pane').first().waitFor();
+    assert.equal(await anchor(page), before);
+    await page.setViewportSize(TALL);
+    await page.locator('.single').waitFor();
+    assert.equal(await page.locator('#composer').inputValue(), 'Half a sentence');
+    assert.equal(sockets, 0, 'the one socket was enough');
+    await page.evaluate(() => (location.hash = '#'));
+    await page.locator('a.pane').first().waitFor();
+    await page.evaluate((hash) => (location.hash = hash), pane('w1:p1'));
+    await page.locator('#composer').waitFor();
+    assert.equal(await page.locator('#composer').inputValue(), 'Half a sentence', 'a draft waits');
+    await page.context().close();
+  });
+});
+
 describe('an entry', () => {
   it('that is not there is said not to be', async () => {
     const page = await open(browser, stage, { viewport: NARROW, hash: pane('w1:p1', '999999') });
@@ -102,6 +165,21 @@ describe('at the top of what is loaded', () => {
     await page.locator('#entry-251').waitFor();
     daemon = await stage.daemon({ herdr: 'socket' });
     await page.waitForFunction(() => document.querySelector('article[aria-posinset]') && [...document.querySelectorAll('article')].some((each) => Number(each.getAttribute('aria-posinset')) < 251));
+    await page.context().close();
+  });
+});
+
+describe('who goes by the keyboard alone', () => {
+  it('is at the head of the page that opens, and the tab says whom one reads', async () => {
+    const page = await open(browser, stage, { viewport: NARROW });
+    await page.locator('.group.idle a.pane').focus();
+    assert.equal(await page.title(), 'Panewire');
+    await page.keyboard.press('Enter');
+    await isLive(page);
+    await page.waitForFunction(() => document.activeElement.tagName === 'H1' && document.activeElement.textContent === 'boats');
+    assert.equal(await page.title(), 'boats · Panewire');
+    await page.keyboard.press('u');
+    await page.waitForFunction(() => document.activeElement.tagName === 'H1' && document.activeElement.textContent === 'Panewire');
     await page.context().close();
   });
 });

@@ -2,9 +2,9 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 
-import { go } from '../route';
+import { go, route } from '../route';
 import { getWith, post, Refused, said } from '../wire/api';
-import { keep } from '../wire/device';
+import { isRefused, keep } from '../wire/device';
 import type { Info, Paired } from '../wire/frames';
 
 /** What this device may be called, as one would say it. */
@@ -32,7 +32,8 @@ export function PairPage({ code }: { readonly code: string }): JSX.Element {
     tell('');
     try {
       await work();
-      go({ page: 'panes' });
+      // Whoever came by the address of a conversation came for that.
+      if (route.value.page === 'pair') go({ page: 'panes' });
     } catch (error) {
       tell(explained(error, byToken));
     } finally {
@@ -59,8 +60,11 @@ export function PairPage({ code }: { readonly code: string }): JSX.Element {
     <main class="pair">
       <div class="pair-box">
         <img src="icon.svg" alt="" width="64" height="64" />
-        <h1>Panewire</h1>
+        <h1 tabIndex={-1}>Panewire</h1>
         <p class="lead">Follow the coding agents of this machine, and answer them.</p>
+        {isRefused.value && (
+          <p class="notice" role="alert">This device is paired no more: it was revoked, or the token of the daemon is another one by now. Pair it again.</p>
+        )}
         <form onSubmit={byToken ? present : pair}>
           {byToken ? (
             <label>Token<input type="password" required value={token} autocomplete="off" onInput={(event) => setToken(event.currentTarget.value)} /></label>

@@ -41,7 +41,7 @@ export function PanesPage(): JSX.Element {
   return (
     <nav class="panes" aria-label="Panes">
       <header class="bar">
-        <h1>Panewire</h1>
+        <h1 tabIndex={-1}>Panewire</h1>
         <a class="quiet square" href={hashOf({ page: 'settings' })} aria-label="Settings" title="Settings"><Icon name="settings" /></a>
       </header>
       <div class="panes-body" tabIndex={-1}>

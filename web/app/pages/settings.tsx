@@ -22,7 +22,7 @@ export function SettingsPage(): JSX.Element {
     <main class="settings">
       <header class="bar">
         <a class="quiet square back" href={hashOf({ page: 'panes' })} aria-label="Back to the panes"><Icon name="back" /></a>
-        <h1>Settings</h1>
+        <h1 tabIndex={-1}>Settings</h1>
       </header>
       <div class="settings-body">
         <Choice legend="Theme" options={THEMES} value={theme.value} onChoose={(next) => (theme.value = next)} />

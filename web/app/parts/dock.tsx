@@ -59,6 +59,8 @@ export function Dock({ pane, card, bar, waiting, onSent, onActed }: Props): JSX.
       <p class="problem" role="alert">{problem}</p>
       {bar === undefined ? (
         <Composer
+          key={pane}
+          pane={pane}
           disabled={busy}
           placeholder={blocked ? 'Answer in your own words' : 'Message the agent'}
           before={
@@ -178,20 +180,29 @@ const MODES: Readonly<Record<string, string>> = {
 const modeName = (mode: string): string => MODES[mode] ?? harmless(mode);
 const modeClass = (mode: string): string => (mode === 'bypassPermissions' ? 'danger' : mode === 'plan' ? 'plan' : '');
 
+/** What was begun and not sent, by pane, for as long as the page lives: who goes back to the list to look finds it again. */
+const drafts = new Map<string, string>();
+
 interface ComposerProps {
+  readonly pane: string;
   readonly disabled: boolean;
   readonly placeholder: string;
   readonly before: JSX.Element;
   readonly onSend: (text: string) => Promise<boolean>;
 }
 
-function Composer({ disabled, placeholder, before, onSend }: ComposerProps): JSX.Element {
-  const [text, setText] = useState('');
+function Composer({ pane, disabled, placeholder, before, onSend }: ComposerProps): JSX.Element {
+  const [text, setText] = useState(drafts.get(pane) ?? '');
+  const write = (next: string) => {
+    if (next === '') drafts.delete(pane);
+    else drafts.set(pane, next);
+    setText(next);
+  };
   const area = useRef<HTMLTextAreaElement>(null);
   const send = async () => {
     const trimmed = text.trim();
     if (trimmed === '' || disabled) return;
-    if (await onSend(trimmed)) setText('');
+    if (await onSend(trimmed)) write('');
     area.current?.focus();
   };
   useEffect(() => {
@@ -212,7 +223,7 @@ function Composer({ disabled, placeholder, before, onSend }: ComposerProps): JSX
         placeholder={placeholder}
         aria-label={placeholder}
         enterkeyhint="send"
-        onInput={(event) => setText(event.currentTarget.value)}
+        onInput={(event) => write(event.currentTarget.value)}
         onKeyDown={(event) => {
           // With a finger, Enter is a new line; the button sends.
           const sends = event.key === 'Enter' && !event.shiftKey && !event.isComposing && !matchMedia('(pointer: coarse)').matches;

@@ -1,6 +1,6 @@
 /** Requests to the daemon, with the token of this device, and what can become of them. */
 import { address, type Query } from './address';
-import { device, keep } from './device';
+import { device, refuse } from './device';
 
 /** The daemon answered, and said no. `text` is what it said. */
 export class Refused extends Error {
@@ -42,7 +42,7 @@ async function ask(method: 'GET' | 'POST', path: string, query: Query, body: unk
   if (response.ok) return response;
   const text = (await response.text().catch(() => '')).trim().slice(0, 300);
   // The token counts no more: this device has to be paired again.
-  if (response.status === 401 && bearer !== undefined && bearer === device.value?.bearer) keep(undefined);
+  if (response.status === 401 && bearer !== undefined && bearer === device.value?.bearer) refuse();
   throw new Refused(response.status, text);
 }
 

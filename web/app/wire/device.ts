@@ -18,11 +18,33 @@ function isDevice(value: unknown): value is Device {
   return typeof device === 'object' && typeof device?.bearer === 'string' && typeof device.name === 'string';
 }
 
-const kept = load(KEY);
+function kept(): Device | undefined {
+  const value = load(KEY);
+  return isDevice(value) ? value : undefined;
+}
 
-export const device = signal<Device | undefined>(isDevice(kept) ? kept : undefined);
+export const device = signal<Device | undefined>(kept());
+
+/** Whether the daemon sent this device away: then it is told why it has to be paired again. */
+export const isRefused = signal(false);
 
 export function keep(next: Device | undefined): void {
   device.value = next;
+  isRefused.value = false;
   store(KEY, next);
+}
+
+/** The daemon does not know this token any more. */
+export function refuse(): void {
+  keep(undefined);
+  isRefused.value = true;
+}
+
+/** What another tab of this origin pairs or forgets is so in this one, too. */
+export function followStorage(): void {
+  addEventListener('storage', ({ key }) => {
+    if (key !== null && key !== KEY) return;
+    device.value = kept();
+    isRefused.value = false;
+  });
 }
