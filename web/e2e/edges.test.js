@@ -24,6 +24,10 @@ before(async () => {
     .say('That is all.')
     .write();
   stage.pane('w1:p1', { cwd: '/srv/boats', session: boats.id, status: 'idle' });
+  stage.pane('w1:p2', { cwd: '/srv/choice', status: 'blocked' });
+  const options = [2, 3, 4, 5, 6, 7, 8, 9].flatMap((n) => [`   ${n}. Go by pier ${n}, which is the one that lies`, '      behind the lighthouse, where the water is deep enough']);
+  stage.screens['w1:p2'] = ['─'.repeat(60), ' Bash command', '', '   make berth', '   Choose a pier', '', ' Do you want to proceed?', ' ❯ 1. Yes', ...options, '', ' Esc to cancel · Tab to amend', ''].join('\n');
+  stage.desk();
   await stage.herdr();
   daemon = await stage.daemon({ herdr: 'socket' });
   browser = await launch();
@@ -173,13 +177,33 @@ describe('who goes by the keyboard alone', () => {
   it('is at the head of the page that opens, and the tab says whom one reads', async () => {
     const page = await open(browser, stage, { viewport: NARROW });
     await page.locator('.group.idle a.pane').focus();
-    assert.equal(await page.title(), 'Panewire');
+    assert.equal(await page.title(), '(1) Panewire', 'one waits for an answer');
     await page.keyboard.press('Enter');
     await isLive(page);
     await page.waitForFunction(() => document.activeElement.tagName === 'H1' && document.activeElement.textContent === 'boats');
-    assert.equal(await page.title(), 'boats · Panewire');
+    assert.equal(await page.title(), '(1) boats · Panewire');
     await page.keyboard.press('u');
     await page.waitForFunction(() => document.activeElement.tagName === 'H1' && document.activeElement.textContent === 'Panewire');
     await page.context().close();
   });
+});
+
+describe('a question with many options', () => {
+  for (const [name, viewport] of [['upright', NARROW], ['sideways', { width: 640, height: 360 }]]) {
+    it(`leaves the head and the place to answer on the screen of a phone: ${name}`, async () => {
+      const page = await open(browser, stage, { viewport, hash: pane('w1:p2') });
+      await page.locator('button.choice').nth(8).waitFor();
+      await page.getByRole('button', { name: 'Search' }).click();
+      await page.getByRole('button', { name: 'Keys' }).click();
+      const { above, below, header, keys } = await page.evaluate(() => ({
+        above: document.scrollingElement.scrollTop + document.getElementById('view').scrollTop,
+        below: document.querySelector('.dock').getBoundingClientRect().bottom - innerHeight,
+        header: document.querySelector('.chat .bar').getBoundingClientRect().top,
+        keys: new Set([...document.querySelectorAll('.pad button')].map((each) => each.getBoundingClientRect().top)).size,
+      }));
+      assert.deepEqual([above, below, header, keys], [0, 0, 0, 1]);
+      await picture(page, `many-options-${name}`);
+      await page.context().close();
+    });
+  }
 });

@@ -260,7 +260,7 @@ function titleOf(cwd: string | undefined, title: string | undefined, pane: strin
 /** Why this device cannot answer this pane. */
 function barred(isHerdrs: boolean, isGone: boolean): string | undefined {
   if (!isHerdrs) return 'A session outside herdr: it can be read here, and answered only in its own terminal.';
-  if (device.value?.scope === 'read') return 'This device may only read. Pair it again without --read to answer.';
+  if (device.value?.scope === 'read') return 'This device may only read. To answer, pair it again with panewire pair.';
   if (isGone) return 'No agent runs in this pane now.';
   return undefined;
 }
