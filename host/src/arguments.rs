@@ -452,7 +452,7 @@ usage:
   panewire tree [--url URL] PANE        print the subagents of a pane
   panewire panes                        list the panes, sessions and files it sees
   panewire pair [--read]                let a phone or a browser in, by a code to scan
-  panewire devices [revoke ID]          list the devices that were let in, or let one out
+  panewire devices [revoke ID]          list the devices that were let in, or end one's access
   panewire drift [--table] [DIR|FILE]   say what no reader knew in the transcripts
   panewire token [--rotate]             print the token, or a new one
 
@@ -511,8 +511,9 @@ usage: panewire show [--json] [OPTIONS] FILE|SESSION
   --json                  one JSON entry a line
   --home DIR              where to look for a session
 
-A FILE is the path of a transcript; a SESSION is the id of an agent's session, as 'panewire panes' shows it after
-'claude:', 'codex:' or 'pi:'. Colours are for terminals; NO_COLOR switches them off.
+A FILE is the path of a transcript; a SESSION is the id of an agent's session, or the pane of one, as 'panewire panes'
+shows it: 'claude:ID', and so for codex:, pi: and gemini:. opencode keeps no such files: 'panewire tail' follows it.
+Colours are for terminals; NO_COLOR switches them off.
 ";
 
 const TAIL: &str = "\
@@ -524,7 +525,7 @@ usage: panewire tail [--url URL] [OPTIONS] PANE
   --state-dir DIR         where that daemon keeps its state
 
 A PANE is one that 'panewire panes' lists, or claude:latest (the newest session of all), or claude:dir:DIR (the newest
-of a directory); so it is for codex: and pi:. It runs until it is interrupted or the daemon stops.
+of a directory); so it is for codex:, pi:, opencode: and gemini:. It runs until it is interrupted or the daemon stops.
 The token comes from PANEWIRE_TOKEN or from the daemon's token file; ?token= in the URL wins.
 ";
 
@@ -585,7 +586,8 @@ usage: panewire drift [--table] [--json] [OPTIONS] [DIR|FILE]
   --json                  JSON instead of text
   --home DIR              whose sessions are read if there is no DIR and no FILE
 
-Every *.jsonl file below DIR is read in full. A file whose name begins with 'agent-' is a child's.
+Every *.jsonl file below DIR is read in full, and every document of Gemini CLI (session-*.json). A file whose name begins
+with 'agent-' is a child's. opencode keeps no such files: what it wrote is not looked at.
 ";
 
 const TOKEN: &str = "\

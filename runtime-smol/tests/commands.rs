@@ -49,6 +49,36 @@ fn a_conversation_is_printed_and_one_that_is_none_is_named() {
         .join(", ")
     );
     assert_eq!(panewire(home.path(), &["show", "7d2c"]), failure(&said));
+    let said = "cannot read w1:p2: No such file or directory (os error 2); \
+                show wants a transcript (*.jsonl) or a session, 'panewire tail' a pane";
+    assert_eq!(panewire(home.path(), &["show", "w1:p2"]), failure(said));
+}
+
+#[test]
+fn a_session_is_shown_by_its_id_and_by_the_pane_that_the_list_names() {
+    let home = tempfile::tempdir().unwrap();
+    let project = home.path().join(".claude/projects/-srv-garden");
+    fs::create_dir_all(&project).unwrap();
+    fs::write(project.join("7d2c.jsonl"), ENTRY).unwrap();
+    let shown = (Some(0), "#1 user\n  hello\n\n".to_owned(), String::new());
+    assert_eq!(panewire(home.path(), &["show", "7d2c"]), shown);
+    assert_eq!(panewire(home.path(), &["show", "claude:7d2c"]), shown);
+    let (code, _, said) = panewire(home.path(), &["show", "codex:7d2c"]);
+    assert_eq!(code, Some(1));
+    assert!(said.starts_with("panewire: there is no file codex:7d2c and no such session below "), "{said}");
+}
+
+#[test]
+fn a_session_that_is_no_file_is_left_to_the_daemon() {
+    let home = tempfile::tempdir().unwrap();
+    let project = home.path().join(".local/share/opencode/storage/session/garden");
+    fs::create_dir_all(&project).unwrap();
+    let session = r#"{"id":"ses_7d2c","directory":"/srv/garden","time":{"created":1788600000000}}"#;
+    fs::write(project.join("ses_7d2c.json"), session).unwrap();
+    let said = "opencode keeps no transcript that show could read: 'panewire tail opencode:ses_7d2c' follows the \
+                session, with a daemon";
+    assert_eq!(panewire(home.path(), &["show", "ses_7d2c"]), failure(said));
+    assert_eq!(panewire(home.path(), &["show", "opencode:ses_7d2c"]), failure(said));
 }
 
 #[test]

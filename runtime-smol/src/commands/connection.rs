@@ -56,6 +56,9 @@ fn connect(daemon: &Daemon, base: &str, pane: &str, features: &str) -> Result<We
 fn refused(pane: &str, status: u16, body: &str) -> Problem {
     match status {
         401 => Problem::new(ANOTHER_TOKEN),
+        404 if pane == "demo" => {
+            Problem::new("this daemon does not serve the pane 'demo' (404), as it has others: start it with --demo")
+        }
         404 => Problem::new(format_args!("cannot follow '{pane}': {body} (404); 'panewire panes' lists what there is")),
         _ => Problem::new(format_args!("cannot follow '{pane}': {body} ({status})")),
     }
@@ -87,8 +90,12 @@ mod tests {
     fn a_refusal_says_what_to_do() {
         assert_eq!(refused("demo", 401, "unauthorized").to_string(), ANOTHER_TOKEN);
         assert_eq!(
+            refused("w1:p1", 404, "no such agent").to_string(),
+            "cannot follow 'w1:p1': no such agent (404); 'panewire panes' lists what there is"
+        );
+        assert_eq!(
             refused("demo", 404, "no such agent").to_string(),
-            "cannot follow 'demo': no such agent (404); 'panewire panes' lists what there is"
+            "this daemon does not serve the pane 'demo' (404), as it has others: start it with --demo"
         );
         let others = "cannot follow 'w1:p1': herdr is down (502)";
         assert_eq!(refused("w1:p1", 502, "herdr is down").to_string(), others);

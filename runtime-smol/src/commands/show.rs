@@ -9,9 +9,10 @@ use panewire_core::agent::claude::{ClaudeReader, Selection};
 use panewire_core::agent::locate::{Locate, LocateError, Wanted, is_session_id};
 use panewire_core::agent::{AgentKind, Caps, Line, Reader, State};
 use panewire_core::config::Roots;
-use panewire_core::ids::{Seq, SessionId};
+use panewire_core::ids::{PaneId, Seq, SessionId};
 use panewire_core::limits::{Limits, MAX_READ_BYTES, PROBE_BYTES};
 use panewire_core::mobile::frames;
+use panewire_core::pane::PaneName;
 use panewire_core::source::lines::LineSplitter;
 use panewire_core::source::records;
 use panewire_host::arguments::Places;
@@ -80,8 +81,12 @@ pub(crate) fn each_line<E>(
     Ok(if whole { flow(&lines.tail_line()) } else { ControlFlow::Continue(()) })
 }
 
-/// A path is a path; what is none may be a session.
+/// A path is a path; what is none may be a session, or the pane of one.
 fn find(what: &str, places: &Places) -> Result<PathBuf, Problem> {
+    let (kinds, session) = match PaneName::of(&PaneId::from(what)) {
+        PaneName::Session(kind, session) => (vec![kind], session),
+        _ => (AgentKind::ALL.to_vec(), SessionId::from(what)),
+    };
     match fs::metadata(what) {
         Ok(metadata) if metadata.is_file() => return Ok(what.into()),
         Ok(_) => {
@@ -89,16 +94,26 @@ fn find(what: &str, places: &Places) -> Result<PathBuf, Problem> {
                 "{what} is not a file: show wants a transcript (*.jsonl) or a session"
             )));
         }
-        Err(error) if !is_session_id(what) => {
-            return Err(Problem::new(format_args!("cannot read {what}: {error}")));
+        Err(error) if !is_session_id(session.as_str()) => {
+            return Err(Problem::new(format_args!(
+                "cannot read {what}: {error}; show wants a transcript (*.jsonl) or a session, 'panewire tail' a pane"
+            )));
         }
         Err(_) => {}
     }
     let surroundings = Surroundings::find(places)?;
-    let wanted = Wanted::Session(SessionId::from(what));
-    for kind in AgentKind::ALL {
-        let mut locate = Locate::new(*kind, &surroundings.roots, None, &wanted);
+    let wanted = Wanted::Session(session);
+    for kind in kinds {
+        let mut locate = Locate::new(kind, &surroundings.roots, None, &wanted);
         match blocking::settle(&mut locate, Locate::take_result) {
+            // Its messages are rows of a database or a file each: there is no transcript to read.
+            Some(Ok(located)) if located.exists && kind == AgentKind::Opencode => {
+                let pane = PaneName::of_session(kind, &located.session);
+                return Err(Problem::new(format_args!(
+                    "opencode keeps no transcript that show could read: 'panewire tail {pane}' follows the session, \
+                     with a daemon"
+                )));
+            }
             Some(Ok(located)) if located.exists => return Ok(located.path.into()),
             Some(Err(LocateError::Unreadable(error))) => {
                 return Err(Problem::new(format_args!("cannot read the session {what}: {error}")));
