@@ -46,9 +46,10 @@ pub(crate) async fn greet(inbox: Inbox, greeting: Greeting) {
     }
     if serve.log >= Level::Info {
         let state_dir = serve.places.state_dir.as_ref().map(|path| path.to_string_lossy().into_owned());
-        let mut text = text(&listing, &follow, state_dir.as_deref(), SystemTime::now());
+        let state_dir = state_dir.map_or_else(String::new, |path| format!(" --state-dir {}", shell_word(&path)));
+        let mut text = text(&listing, &follow, &state_dir, SystemTime::now());
         if cfg!(feature = "web") {
-            let _ = writeln!(text, "Or open {url}/ in a browser.");
+            text.push_str(&in_a_browser(&url, &follow, &state_dir));
         }
         if token::from_environment().is_ok_and(|token| token.is_some()) {
             let _ = writeln!(text, "Every client needs the token that {} holds here.", token::VARIABLE);
@@ -58,9 +59,10 @@ pub(crate) async fn greet(inbox: Inbox, greeting: Greeting) {
     }
 }
 
-fn text(listing: &Listing, program: &str, state_dir: Option<&str>, now: SystemTime) -> String {
+/// `state_dir` is the option that names it, behind a blank, or empty.
+fn text(listing: &Listing, program: &str, state_dir: &str, now: SystemTime) -> String {
     let Some(first) = listing.panes.first() else {
-        return "There is nothing to follow yet. A Claude Code session is seen as soon as it begins.\n".to_owned();
+        return "There is nothing to follow yet. An agent's session is seen as soon as it begins.\n".to_owned();
     };
     let mut text = format!("{} to follow:\n", if listing.panes.len() == 1 { "One pane" } else { "Panes" });
     for row in listing.panes.iter().take(NAMED) {
@@ -70,9 +72,12 @@ fn text(listing: &Listing, program: &str, state_dir: Option<&str>, now: SystemTi
     if more > 0 {
         let _ = writeln!(text, "  and {more} more");
     }
-    let state_dir = state_dir.map_or_else(String::new, |path| format!(" --state-dir {}", shell_word(path)));
     let _ = writeln!(text, "Follow one:\n  {} tail{state_dir} {}", shell_word(program), shell_word(&first.pane));
     text
+}
+
+fn in_a_browser(url: &str, program: &str, state_dir: &str) -> String {
+    format!("Or open {url}/ in a browser. The code that it asks for:\n  {} pair{state_dir}\n", shell_word(program))
 }
 
 #[cfg(test)]
@@ -87,12 +92,17 @@ mod tests {
             serde_json::from_str(r#"{"panes":[{"pane":"w1:p1","agent_kind":"claude","status":"working"}],"notes":[]}"#)
                 .unwrap();
         assert_eq!(
-            text(&listing, "target/release/panewire", None, UNIX_EPOCH),
+            text(&listing, "target/release/panewire", "", UNIX_EPOCH),
             "One pane to follow:\n  w1:p1  claude, working\nFollow one:\n  target/release/panewire tail w1:p1\n"
         );
         assert!(
-            text(&listing, "panewire", Some("/a b"), UNIX_EPOCH)
+            text(&listing, "panewire", " --state-dir '/a b'", UNIX_EPOCH)
                 .ends_with("  panewire tail --state-dir '/a b' w1:p1\n")
+        );
+        assert_eq!(
+            in_a_browser("http://127.0.0.1:80", "a b/panewire", " --state-dir /s"),
+            "Or open http://127.0.0.1:80/ in a browser. The code that it asks for:\n  \
+             'a b/panewire' pair --state-dir /s\n"
         );
     }
 
@@ -101,10 +111,10 @@ mod tests {
         let row = r#"{"pane":"claude:x","agent_kind":"claude"}"#;
         let rows = [row; 7].join(",");
         let listing: Listing = serde_json::from_str(&format!("{{\"panes\":[{rows}]}}")).unwrap();
-        let cut = text(&listing, "panewire", None, UNIX_EPOCH);
+        let cut = text(&listing, "panewire", "", UNIX_EPOCH);
         assert_eq!(cut.matches("claude:x  claude\n").count(), 5);
         assert!(cut.contains("  and 2 more\n"));
-        let nothing = text(&Listing::default(), "panewire", None, UNIX_EPOCH);
+        let nothing = text(&Listing::default(), "panewire", "", UNIX_EPOCH);
         assert!(nothing.starts_with("There is nothing to follow yet."));
     }
 }

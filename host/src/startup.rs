@@ -62,7 +62,8 @@ impl Startup {
         listener.set_nonblocking(true).map_err(unusable)?;
         if !address.ip().is_loopback() {
             let text = format!(
-                "{address} can be reached from other machines, unencrypted: whoever has the token can read all"
+                "{address} can be reached from other machines, unencrypted: whoever listens on the network can take the \
+                 token, and with it read all and answer agents"
             );
             log.write(Level::Warn, &text);
         }
