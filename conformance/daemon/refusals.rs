@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{Read as _, Write as _};
-use std::net::TcpListener;
+use std::net::{Shutdown, TcpListener};
 use std::process::Command;
 
 use panewire_conformance::sim::scene::{CWD, PANE, SESSION};
@@ -81,6 +81,27 @@ fn a_body_is_taken_in_both_forms_and_up_to_its_bound() {
     let answer = whole_answer(&daemon, b"GET /send HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     assert!(answer.starts_with("HTTP/1.1 405 ") && answer.contains("\r\nallow: POST\r\n"), "{answer}");
     assert!(answer.ends_with("\r\n\r\nuse POST\n"), "{answer}");
+}
+
+#[test]
+fn a_body_that_breaks_off_is_answered_and_does_nothing() {
+    let (machine, _) = machine(1);
+    let daemon = machine.start(&[]);
+    // The object is whole, the body is not.
+    let body = format!("{{\"pane\":\"{PANE}\",\"text\":\"x\"}}");
+    let head = format!("POST /send?token={} HTTP/1.1\r\nHost: localhost\r\n", daemon.token);
+    let no_chunk = format!("{head}Transfer-Encoding: chunked\r\n\r\n{:x}\r\n{body}\r\nno length\r\n", body.len());
+    let too_short = format!("{head}Content-Length: {}\r\n\r\n{body}", body.len() + 1);
+    for request in [no_chunk, too_short] {
+        let mut stream = daemon.stream();
+        stream.write_all(request.as_bytes()).unwrap();
+        stream.shutdown(Shutdown::Write).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
+        assert!(answer.ends_with("\r\n\r\nthe body of the request broke off: nothing was done\n"), "{answer}");
+    }
+    assert_eq!(machine.desk.read().unwrap().typed, []);
 }
 
 #[test]

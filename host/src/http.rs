@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::body::{Body, Frame as BodyFrame, Incoming, SizeHint};
-use hyper::header::{HeaderName, HeaderValue};
+use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::rt::Timer;
 use hyper::server::conn::http1;
 use hyper::upgrade::OnUpgrade;
@@ -45,13 +45,14 @@ pub struct Upgrade {
 /// Asks the core, and gives back what it answers.
 pub async fn answer(mut request: Request<Incoming>, inbox: Inbox) -> (Response<Outgoing>, Option<Upgrade>) {
     // An error means that this is no upgrade; what to answer then is for the core to say.
-    let switch = create_response_with_body(&request, || Outgoing(None))
+    let switch = create_response_with_body(&request, || Outgoing::Nothing)
         .ok()
         .map(|response| (response, hyper::upgrade::on(&mut request)));
     let (parts, body) = request.into_parts();
     let carrier = inbox.request(parts, switch.is_some());
     match decision(&carrier, Some(body)).await {
-        Decision::Answer(head) => (response(head, Outgoing(Some(carrier))), None),
+        Decision::Answer(head) => (response(head, Outgoing::Core(carrier)), None),
+        Decision::BrokenOff => (broken_off(), None),
         Decision::Accept => match switch {
             Some((response, upgraded)) => (response, Some(Upgrade { carrier, upgraded })),
             None => (plain(StatusCode::UPGRADE_REQUIRED), None),
@@ -64,7 +65,7 @@ pub(crate) async fn whole_body(carrier: Carrier) -> Option<Vec<u8>> {
     let Decision::Answer(head) = decision::<Incoming>(&carrier, None).await else {
         return None;
     };
-    let mut outgoing = Outgoing(Some(carrier));
+    let mut outgoing = Outgoing::Core(carrier);
     let mut body = Vec::new();
     while let Some(Ok(frame)) = poll_fn(|cx| Pin::new(&mut outgoing).poll_frame(cx)).await {
         body.extend_from_slice(frame.data_ref().map_or(&[], |piece| piece));
@@ -75,6 +76,8 @@ pub(crate) async fn whole_body(carrier: Carrier) -> Option<Vec<u8>> {
 enum Decision {
     Answer(Head),
     Accept,
+    /// The body broke off, and the core does not know the exchange any more.
+    BrokenOff,
 }
 
 /// Waits for what the core decides; hands the body of the request to it meanwhile. That ends with an empty last piece.
@@ -99,7 +102,7 @@ async fn decision<B: Body<Data = Bytes> + Unpin>(carrier: &Carrier, mut body: Op
                 }
                 Poll::Ready(Some(Err(_))) => {
                     carrier.gone();
-                    body = None;
+                    return Poll::Ready(Decision::BrokenOff);
                 }
                 Poll::Ready(None) => {
                     carrier.tell(Event::Body(Bytes::new(), Fin::Last));
@@ -134,25 +137,46 @@ fn response(head: Head, body: Outgoing) -> Response<Outgoing> {
 }
 
 fn plain(status: StatusCode) -> Response<Outgoing> {
-    let mut response = Response::new(Outgoing(None));
+    let mut response = Response::new(Outgoing::Nothing);
     *response.status_mut() = status;
     response
 }
 
-/// The body of an answer, as the core sends it; none for an answer without one.
+/// For a body that is no HTTP, or ended too early. Its sender may still listen, and holds the connection until it is told.
+fn broken_off() -> Response<Outgoing> {
+    let mut response = Response::new(Outgoing::Words(Some(Bytes::from_static(BROKEN_OFF))));
+    *response.status_mut() = StatusCode::BAD_REQUEST;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
+}
+
+const BROKEN_OFF: &[u8] = b"the body of the request broke off: nothing was done\n";
+
+/// The body of an answer.
 #[derive(Debug)]
-pub struct Outgoing(Option<Carrier>);
+pub enum Outgoing {
+    /// There is none.
+    Nothing,
+    /// These words, once.
+    Words(Option<Bytes>),
+    /// What the core sends.
+    Core(Carrier),
+}
 
 impl Body for Outgoing {
     type Data = Bytes;
     type Error = Infallible;
 
     fn poll_frame(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<BodyFrame<Self::Data>, Self::Error>>> {
-        let Some(carrier) = &self.0 else {
-            return Poll::Ready(None);
+        let carrier = match &mut *self {
+            Self::Nothing => return Poll::Ready(None),
+            Self::Words(words) => return Poll::Ready(words.take().map(|words| Ok(BodyFrame::data(words)))),
+            Self::Core(carrier) => carrier,
         };
         loop {
             match carrier.said(|said| (said.frames.pop_front(), said.finished)) {
@@ -184,10 +208,13 @@ impl Body for Outgoing {
 impl Outgoing {
     /// Bytes still to come, if that is known.
     fn left(&self) -> Option<u64> {
-        let Some(carrier) = &self.0 else {
-            return Some(0);
+        let left = match self {
+            Self::Nothing => 0,
+            Self::Words(words) => words.as_ref().map_or(0, Bytes::len),
+            Self::Core(carrier) => {
+                carrier.said(|said| said.finished.then(|| said.frames.iter().map(Frame::len).sum::<usize>()))?
+            }
         };
-        let left = carrier.said(|said| said.finished.then(|| said.frames.iter().map(Frame::len).sum::<usize>()))?;
         u64::try_from(left).ok()
     }
 }
