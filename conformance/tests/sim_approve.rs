@@ -136,6 +136,19 @@ fn a_question_that_changes_between_the_look_and_the_key_is_not_confirmed() {
     }
 }
 
+/// Two looks of two answers each take 80 ms: the key finds no pane any more.
+#[test]
+fn a_pane_that_goes_between_the_look_and_the_key_is_no_agent() {
+    let mut scene = Scene::with_entries(1);
+    let seq = blocked_on(&mut scene, "water --all");
+    scene.world.herdr.socket_latency = Duration::from_millis(20);
+    scene.world.after(Duration::from_millis(70), |world| world.herdr.close(PANE));
+    let told = post(&mut scene.world, "/approve", &json!({"agent": PANE, "seq": seq}));
+    assert_eq!(told, not_applied("no such agent"));
+    assert_eq!(typed(&mut scene.world), NOTHING);
+    scene.world.finish();
+}
+
 #[test]
 fn even_without_its_name_a_question_that_changes_between_two_looks_is_not_confirmed() {
     let mut scene = Scene::with_entries(1);

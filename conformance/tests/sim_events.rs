@@ -80,6 +80,29 @@ fn nothing_is_asked_for_nobody() {
     scene.world.finish();
 }
 
+/// Clients that connect at once, or never read what they are sent, cost one snapshot and not one each.
+#[test]
+fn whoever_comes_before_anything_is_looked_at_again_shares_the_first_frame() {
+    let mut scene = Scene::with_entries(3);
+    let first = follow(&mut scene.world);
+    let shown = scene.world.fresh(first)[0].raw.clone();
+    scene.world.herdr.take_questions();
+    let second = follow(&mut scene.world);
+    assert_eq!(scene.world.herdr.take_questions(), [] as [&str; 0]);
+    assert_eq!(scene.world.fresh(second)[0].raw, shown);
+    // Both hear of everything that comes after it.
+    set_status(&mut scene, "blocked");
+    scene.world.advance(SECOND);
+    for client in [first, second] {
+        assert_eq!(scene.world.fresh(client).kinds(), ["pane_agent_status_changed"]);
+    }
+    let third = follow(&mut scene.world);
+    let fresh = scene.world.fresh(third);
+    let status = &fresh[0].json["snapshot"]["result"]["snapshot"]["agents"][0]["agent_status"];
+    assert_eq!((fresh[0].number("seq"), status), (1, &json!("blocked")));
+    scene.world.finish();
+}
+
 #[test]
 fn a_herdr_that_goes_and_comes_back_is_told_and_nothing_is_invented() {
     let mut scene = Scene::with_entries(3);

@@ -4,7 +4,7 @@
 
 use core::time::Duration;
 
-use panewire_conformance::herdr::Mode;
+use panewire_conformance::herdr::{Mode, Pane};
 use panewire_conformance::sim::scene::{CWD, PANE, SESSION};
 use panewire_conformance::sim::web::Sent;
 use panewire_conformance::sim::{Frames as _, Scene, TOKEN, Transcript, World, config};
@@ -65,7 +65,9 @@ fn entering_is_told_once_and_what_was_so_at_the_start_is_not() {
     assert_eq!(enter(&mut scene, "working"), []);
     let sent = enter(&mut scene, "blocked");
     assert_eq!((sent.len(), sent[0].url.as_str(), bodies(&sent)), (1, HOOK, vec!["Needs you".to_owned()]));
-    assert_eq!(enter(&mut scene, "blocked"), [], "another question is no entry");
+    scene.world.advance(6 * SECOND);
+    assert_eq!(scene.world.web.take_sent(), [], "what stays so is no entry");
+    assert_eq!(enter(&mut scene, "blocked").len(), 1, "it went on and asks again, between two looks");
     assert_eq!(bodies(&enter(&mut scene, "done")), ["Finished"]);
     assert_eq!(enter(&mut scene, "idle"), []);
     scene.world.finish();
@@ -97,6 +99,28 @@ fn a_target_that_fails_is_tried_three_times_and_then_named_in_the_log() {
     assert_eq!(warnings(&scene.world), ["cannot push to http://hooks.example: it answered 502"]);
     scene.world.web.answers.push_back(Ok(410));
     assert_eq!(enter(&mut scene, "blocked").len(), 1, "what is gone is not tried again");
+    scene.world.finish();
+}
+
+#[test]
+fn many_at_once_are_sent_one_after_the_other_and_all_of_them() {
+    let second = "http://second.example/hook";
+    let mut config = config();
+    let targets = [HOOK, second].map(|url| PushTarget::Webhook(url.into()));
+    config.push = Push { targets: targets.into(), detail: PushDetail::None };
+    let mut scene = Scene::without_file(config);
+    for n in 0..60 {
+        scene.world.herdr.open(Pane::claude(&format!("w2:p{n}"), CWD));
+    }
+    begin(&mut scene.world);
+    for pane in &mut scene.world.herdr.desk.panes {
+        (pane.agent_status, pane.state_change_seq) = ("blocked".into(), pane.state_change_seq + 1);
+    }
+    scene.world.advance(60 * SECOND);
+    let sent = scene.world.web.take_sent();
+    let to = |url: &str| sent.iter().filter(|sent| sent.url == url).count();
+    assert_eq!((to(HOOK), to(second)), (61, 61));
+    assert_eq!(warnings(&scene.world), [] as [&str; 0]);
     scene.world.finish();
 }
 

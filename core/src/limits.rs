@@ -534,8 +534,12 @@ pub const PUSH_RESTS: [Duration; 2] = [Duration::from_millis(250), Duration::fro
 /// Bytes of the answer to one.
 pub const PUSH_ANSWER_BYTES: usize = 64 * 1024;
 
-/// Messages that are made or on their way at once. One more is not sent, and the log says so.
+/// Messages that are made at once, and those that wait for one target or are on their way there. One more is not sent, and
+/// the log says so.
 pub const MAX_PUSHES: usize = 64;
+
+/// Of these so many are on their way to one target at once, so that one that is silent holds no other.
+pub const PUSHES_AT_ONCE: usize = 4;
 
 /// Unicode scalar values of a message's title. More is cut and ends in `…`.
 pub const PUSH_TITLE_CHARS: usize = 120;

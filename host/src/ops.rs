@@ -19,8 +19,11 @@ const READING: usize = 4;
 /// Writing our own state: one after the other, so that appends stay in order.
 const WRITING: usize = 1;
 
-/// Waiting for others. Each has a deadline, and its time in the queue counts.
+/// Waiting for herdr and its like. Each has a deadline, and its time in the queue counts.
 const ASKING: usize = 32;
+
+/// Waiting for servers of HTTP. Some of them are not on this machine, and may be silent for long: that holds nobody else.
+const FETCHING: usize = 16;
 
 /// The operations that are not yet answered, and the answers that the core has not yet taken.
 #[derive(Debug, Default)]
@@ -35,7 +38,7 @@ pub(crate) struct Ops {
 
 #[derive(Debug)]
 struct State {
-    lanes: [Lane; 3],
+    lanes: [Lane; 4],
     /// Operations that the core waits for.
     wanted: BTreeMap<OpId, Cancel>,
     /// Reads of one file, in the order in which they were asked; each is answered when those before it are.
@@ -123,7 +126,7 @@ impl Ops {
     pub(crate) fn abandon(&mut self) {
         self.terminals.clear();
         let state = &mut self.state;
-        let [_, writing, _] = &state.lanes;
+        let [_, writing, ..] = &state.lanes;
         let kept: BTreeSet<OpId> = writing.waiting.iter().map(|(id, ..)| *id).collect();
         state.wanted.retain(|id, cancel| {
             let keep = kept.contains(id);
@@ -136,8 +139,8 @@ impl Ops {
 
     /// Whether the pool still writes our own state, or waits for others.
     pub(crate) fn is_at_work(&self) -> bool {
-        let [_, writing, asking] = &self.state.lanes;
-        writing.room < WRITING || !writing.waiting.is_empty() || asking.room < ASKING
+        let [_, writing, asking, fetching] = &self.state.lanes;
+        writing.room < WRITING || !writing.waiting.is_empty() || asking.room < ASKING || fetching.room < FETCHING
     }
 
     /// Takes what the pool has done, and asks to be woken when it has done more.
@@ -231,7 +234,7 @@ impl Default for State {
     fn default() -> Self {
         let lane = |room| Lane { room, waiting: VecDeque::new() };
         Self {
-            lanes: [lane(READING), lane(WRITING), lane(ASKING)],
+            lanes: [lane(READING), lane(WRITING), lane(ASKING), lane(FETCHING)],
             wanted: BTreeMap::new(),
             reads: BTreeMap::new(),
             ready: VecDeque::new(),
@@ -272,7 +275,8 @@ const fn read_handle(op: &Op) -> Option<Handle> {
 const fn lane_of(op: &Op) -> usize {
     match op {
         Op::Write { .. } | Op::Append { .. } | Op::Load { .. } | Op::Remove { .. } => 1,
-        Op::Run { .. } | Op::Pty { .. } | Op::Call { .. } | Op::Fetch { .. } | Op::Query { .. } => 2,
+        Op::Run { .. } | Op::Pty { .. } | Op::Call { .. } | Op::Query { .. } => 2,
+        Op::Fetch { .. } => 3,
         _ => 0,
     }
 }
@@ -369,6 +373,23 @@ mod tests {
         ops.start(OpId(100), Op::List { path: file.path().parent().unwrap().to_str().unwrap().into(), max_names: 1 });
         assert_eq!(next(&mut ops).0, OpId(100));
         for id in 1..=40 {
+            ops.cancel(OpId(id));
+        }
+    }
+
+    #[test]
+    fn servers_that_say_nothing_do_not_hold_herdr() {
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/", silent.local_addr().unwrap());
+        let (within, answer_cap) = (Duration::from_secs(60), 100);
+        let mut ops = Ops::default();
+        for id in 1..=100 {
+            let (url, body) = (url.clone(), bytes::Bytes::new());
+            ops.start(OpId(id), Op::Fetch { method: "POST", url, headers: Vec::new(), body, within, answer_cap });
+        }
+        ops.start(OpId(200), run("echo here"));
+        assert_eq!(next(&mut ops).0, OpId(200));
+        for id in 1..=100 {
             ops.cancel(OpId(id));
         }
     }

@@ -171,9 +171,10 @@ impl Bridge {
 
     fn settle_errand(&mut self, no: u64, result: Result<Ended, Failed>) {
         let Some(Underway { ex, pane, order, claim, .. }) = self.end_errand(no) else { return };
-        if let (Err(Failed { is_unknown: false, .. }), Some(claim)) = (&result, &claim) {
+        let is_unpressed = matches!(result, Err(Failed { is_unknown: false, .. }) | Ok(Ended::NotApproved(_)));
+        if let Some(claim) = claim.filter(|_| is_unpressed) {
             // Nothing was pressed: it may be tried again.
-            self.errands.give_back(claim);
+            self.errands.give_back(&claim);
         }
         self.tell_of(&pane, order, &result);
         if let Err(Failed { status: 500.., body, .. }) = &result {

@@ -9,10 +9,12 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use bytes::Bytes;
 use serde_json::Value;
 
 use super::Bridge;
 use super::exchange::Exchange;
+use crate::http::Manner;
 use crate::ids::ExId;
 use crate::io::{CloseCode, Message, Output};
 use crate::limits::{EVENTS_POLL, EVENTS_REST, PUSH_POLL, STANDALONE_POLL};
@@ -32,6 +34,8 @@ pub(super) struct Events {
     subscribers: BTreeMap<ExId, Subscriber>,
     /// What was shown last, as long as somebody follows.
     shown: Option<Changes>,
+    /// The same as a first frame, with the number of the last event then. Whoever comes before the next survey shares it.
+    first: Option<(u64, Bytes)>,
     /// Whether there is no herdr: sessions on disk are not looked for so often.
     standalone: bool,
 }
@@ -50,15 +54,29 @@ impl Bridge {
         self.drop_closed();
     }
 
+    /// Lets a client follow: at once if others do and nothing has happened since they were last looked at for.
+    pub(super) fn follow_events(&mut self, ex: ExId, manner: Manner) {
+        match self.events.first.clone().filter(|(seq, _)| *seq == self.events.seq) {
+            Some((_, first)) => self.welcome(ex, first),
+            None => self.snapshot(ex, manner, true),
+        }
+    }
+
     /// Lets a client in, which begins with what was just found.
     pub(super) fn subscribe(&mut self, ex: ExId, body: &Value) {
-        let now = self.now.mono;
         if self.events.shown.is_none() {
             self.events.shown.insert(Changes::default()).begin(body);
         }
+        let (seq, now) = (self.events.seq, self.now.wall);
+        let (_, first) = self.events.first.get_or_insert_with(|| (seq, events::snapshot(body, seq, now))).clone();
+        self.welcome(ex, first);
+    }
+
+    fn welcome(&mut self, ex: ExId, first: Bytes) {
+        let now = self.now.mono;
         self.outputs.push_back(Output::Accept(ex));
         let mut subscriber = Subscriber::new(ex, self.config.limits.window_bytes, now);
-        subscriber.send(now, events::snapshot(body, self.events.seq, self.now.wall), &mut self.outputs);
+        subscriber.send(now, first, &mut self.outputs);
         self.timers.set(Timer::Liveness(ex), subscriber.next_deadline());
         self.events.subscribers.insert(ex, subscriber);
         self.exchanges.insert(ex, Exchange::Subscribed);
@@ -69,7 +87,7 @@ impl Bridge {
         self.timers.stop(Timer::Liveness(ex));
         self.events.subscribers.remove(&ex);
         if self.events.subscribers.is_empty() {
-            self.events.shown = None;
+            (self.events.shown, self.events.first) = (None, None);
             if !self.is_pushing() {
                 self.timers.stop(Timer::Events);
             }
@@ -86,6 +104,7 @@ impl Bridge {
     /// Tells what has changed since the survey before.
     pub(super) fn tell_changes(&mut self, surveyed: &Surveyed, body: &Value) {
         self.events.standalone = surveyed.servers.is_empty();
+        self.events.first = None;
         let Some(shown) = &mut self.events.shown else { return };
         let failed = surveyed.failed.iter().map(|(session, why)| (session.label(), why.as_str()));
         for event in shown.update(body, failed) {
@@ -95,6 +114,7 @@ impl Bridge {
 
     /// Tells that herdr does not answer.
     pub(super) fn tell_loss(&mut self, failed: &[(HerdrSession, String)]) {
+        self.events.first = None;
         let Some(shown) = &mut self.events.shown else { return };
         let lost: Vec<Event> = failed.iter().filter_map(|(session, why)| shown.lose(session.label(), why)).collect();
         for event in lost {

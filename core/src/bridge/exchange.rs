@@ -156,7 +156,7 @@ impl Bridge {
                 self.list(ex);
             }
             Call::Snapshot => self.snapshot(ex, manner, false),
-            Call::Events { upgrade: true } => self.snapshot(ex, manner, true),
+            Call::Events { upgrade: true } => self.follow_events(ex, manner),
             Call::Events { upgrade: false } => self.answer(ex, Answer::upgrade_required(&manner)),
             Call::Card(pane) if PaneName::of(&pane) == PaneName::Herdr => self.inspect(ex, pane, manner),
             Call::Card(pane) => self.connect(ex, pane, Wanted::Card, manner),

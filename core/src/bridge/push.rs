@@ -8,7 +8,7 @@ use super::Bridge;
 use super::ops::Owner;
 use crate::config::{HerdrMode, PushDetail};
 use crate::io::{Level, Outcome, Output};
-use crate::limits::MAX_PUSHES;
+use crate::limits::{MAX_PUSHES, PUSHES_AT_ONCE};
 use crate::machine::{Machine as _, Tag};
 use crate::mobile::card::{Card, Known};
 use crate::mobile::events::Event;
@@ -29,18 +29,45 @@ pub(super) struct Push {
 enum Step {
     /// What the agent asks is being looked at.
     Looking(Alert, Box<Inspect>),
-    /// The message is on its way.
-    Sending(Alert, Box<Delivery>),
+    /// The message waits until there is room at its target, or is on its way there.
+    Sending(Box<Sending>),
+}
+
+#[derive(Debug)]
+struct Sending {
+    alert: Alert,
+    /// Its place among the configured ones.
+    target: usize,
+    delivery: Delivery,
+    begun: bool,
 }
 
 impl Push {
     fn add(&mut self, step: Step) -> Option<u64> {
-        if self.open.len() >= MAX_PUSHES {
+        let alike = match &step {
+            Step::Looking(..) => self.open.values().filter(|other| matches!(other, Step::Looking(..))).count(),
+            Step::Sending(sending) => self.sent_to(sending.target).count(),
+        };
+        if alike >= MAX_PUSHES {
             return None;
         }
         self.last = self.last.saturating_add(1);
         self.open.insert(self.last, step);
         Some(self.last)
+    }
+
+    fn sent_to(&self, target: usize) -> impl Iterator<Item = (u64, &Sending)> {
+        self.open.iter().filter_map(move |(no, step)| match step {
+            Step::Sending(sending) if sending.target == target => Some((*no, &**sending)),
+            _ => None,
+        })
+    }
+
+    /// The next message that there is room for at this target.
+    fn next_for(&self, target: usize) -> Option<u64> {
+        let begun = self.sent_to(target).filter(|(_, sending)| sending.begun).count();
+        let waiting = self.sent_to(target).find(|(_, sending)| !sending.begun);
+        waiting.filter(|_| begun < PUSHES_AT_ONCE).map(|(no, _)| no)
     }
 }
 
@@ -72,7 +99,7 @@ impl Bridge {
         let now = self.now;
         match self.push.open.get_mut(&no) {
             Some(Step::Looking(_, inspect)) => inspect.handle_outcome(now, tag, outcome),
-            Some(Step::Sending(_, delivery)) => delivery.handle_outcome(now, tag, outcome),
+            Some(Step::Sending(sending)) => sending.delivery.handle_outcome(now, tag, outcome),
             None => {}
         }
         self.run_push(no);
@@ -80,16 +107,27 @@ impl Bridge {
 
     /// Its time has come: tries again.
     pub(super) fn push_again(&mut self, no: u64) {
-        if let Some(Step::Sending(_, delivery)) = self.push.open.get_mut(&no) {
-            delivery.handle_tick(self.now);
+        if let Some(Step::Sending(sending)) = self.push.open.get_mut(&no) {
+            sending.delivery.handle_tick(self.now);
             self.run_push(no);
         }
     }
 
     fn begin_push(&mut self, step: Step) {
-        match self.push.add(step) {
-            Some(no) => self.run_push(no),
-            None => self.log_push(Level::Warn, "too much is being pushed: a message is not sent".into()),
+        let target = if let Step::Sending(sending) = &step { Some(sending.target) } else { None };
+        match (self.push.add(step), target) {
+            (Some(_), Some(target)) => self.send_next(target),
+            (Some(no), None) => self.run_push(no),
+            (None, _) => self.log_push(Level::Warn, "too much is being pushed: a message is not sent".into()),
+        }
+    }
+
+    /// Begins with the next message for this target, if there is one and room for it.
+    fn send_next(&mut self, target: usize) {
+        let Some(no) = self.push.next_for(target) else { return };
+        if let Some(Step::Sending(sending)) = self.push.open.get_mut(&no) {
+            sending.begun = true;
+            self.run_push(no);
         }
     }
 
@@ -103,8 +141,9 @@ impl Bridge {
                 let card = looked.ok().map(|found| card_of(&found));
                 return self.send_push(&alert, card.as_ref());
             }
-            Some(Step::Sending(_, delivery)) => {
-                self.ops.issue_all(Owner::Push(no), &mut **delivery, &mut self.outputs);
+            Some(Step::Sending(sending)) => {
+                let delivery = &mut sending.delivery;
+                self.ops.issue_all(Owner::Push(no), delivery, &mut self.outputs);
                 if let Some(until) = delivery.deadline() {
                     self.timers.set(Timer::Push(no), until);
                 }
@@ -113,7 +152,8 @@ impl Bridge {
             None => return,
         };
         let Some(ended) = ended else { return };
-        let Some(Step::Sending(alert, _)) = self.push.open.remove(&no) else { return };
+        let Some(Step::Sending(sending)) = self.push.open.remove(&no) else { return };
+        let Sending { alert, target, .. } = *sending;
         match ended {
             Ok(()) => {
                 let event = Event::of_bridge("push_sent").with("pane", alert.agent.pane.as_str());
@@ -121,13 +161,15 @@ impl Bridge {
             }
             Err(why) => self.log_push(Level::Warn, why),
         }
+        self.send_next(target);
     }
 
     fn send_push(&mut self, alert: &Alert, card: Option<&Card>) {
         let message = Message::of(alert, &self.config.server, self.config.push.detail, card);
-        for target in self.config.push.targets.clone() {
-            let delivery = Delivery::new(&target, &message);
-            self.begin_push(Step::Sending(alert.clone(), Box::new(delivery)));
+        for (target, to) in self.config.push.targets.clone().iter().enumerate() {
+            let delivery = Delivery::new(to, &message);
+            let sending = Sending { alert: alert.clone(), target, delivery, begun: false };
+            self.begin_push(Step::Sending(Box::new(sending)));
         }
     }
 

@@ -139,18 +139,24 @@ impl Fields {
         value.as_u64().or_else(|| value.as_str()?.parse().ok())
     }
 
-    fn question(&self) -> Option<String> {
-        self.filled("question").map(String::from)
+    /// The question that is named, if one is. What is no text is no call: who means to name one must not be taken for one
+    /// who does not care.
+    fn question(&self) -> Option<Option<String>> {
+        match self.0.get("question") {
+            None | Some(Value::Null) => Some(None),
+            Some(Value::String(question)) => Some(Some(question.clone()).filter(|question| !question.is_empty())),
+            Some(_) => None,
+        }
     }
 
     fn send(&self) -> Option<SendCall> {
         let key = self.filled("key").map(|key| Typed::Key(key.into()));
         let typed = key.or_else(|| self.filled("text").map(|text| Typed::Text(text.into())))?;
-        Some(SendCall { pane: self.pane("pane")?, typed, question: self.question() })
+        Some(SendCall { pane: self.pane("pane")?, typed, question: self.question()? })
     }
 
     fn approve(&self) -> Option<ApproveCall> {
-        Some(ApproveCall { pane: self.pane("agent")?, seq: self.number("seq")?, question: self.question() })
+        Some(ApproveCall { pane: self.pane("agent")?, seq: self.number("seq")?, question: self.question()? })
     }
 
     fn offer(&self) -> Option<Grant> {
@@ -219,6 +225,8 @@ mod tests {
             r#"{"text":"a"}"#,
             r#"{"pane":"w1:p1","text":"\ud800"}"#,
             r#"{"pane":"w1:p1","text":"a"} {}"#,
+            r#"{"pane":"w1:p1","text":"a","question":5}"#,
+            r#"{"pane":"w1:p1","text":"a","question":["q1"]}"#,
         ] {
             assert_eq!(send(body), None, "{body}");
         }
@@ -233,9 +241,14 @@ mod tests {
             let call = ApproveCall { pane: PaneId::from("w1:p1"), seq: 7, question: None };
             assert_eq!(approve(&body), Ok(Call::Approve(call)), "{body}");
         }
-        for body in
-            [r#"{"agent":"w1:p1"}"#, r#"{"seq":7}"#, r#"{"agent":"w1:p1","seq":-1}"#, r#"{"pane":"w1:p1","seq":7}"#]
-        {
+        for body in [
+            r#"{"agent":"w1:p1"}"#,
+            r#"{"seq":7}"#,
+            r#"{"agent":"w1:p1","seq":-1}"#,
+            r#"{"pane":"w1:p1","seq":7}"#,
+            r#"{"agent":"w1:p1","seq":7,"question":5}"#,
+            r#"{"agent":"w1:p1","seq":7,"question":false}"#,
+        ] {
             assert_eq!(approve(body), Err("want {agent,seq}"), "{body}");
         }
     }

@@ -295,6 +295,12 @@ impl Errand {
     }
 
     fn fail(&mut self, error: HerdrError) {
+        if matches!((&self.course, &error), (Course::Approve(_), HerdrError::NoSuchAgent)) {
+            // It went away between the look and the key.
+            self.doing = Doing::Over;
+            self.result = Some(Ok(Ended::NotApproved(approve::NO_AGENT.into())));
+            return;
+        }
         let is_unknown = matches!(error, HerdrError::Unknown(_));
         let (status, mut body) = match error {
             HerdrError::NoSuchAgent => (404, "no such pane".to_string()),

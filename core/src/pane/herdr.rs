@@ -218,11 +218,17 @@ impl HerdrAsk {
         session.into_iter().flatten().chain(self.question.arguments()).collect()
     }
 
-    /// The same without what was typed: that is between a person and the agent.
+    /// The same without what was typed: that is between a person and the agent. Of keys the names are shown, and not those
+    /// that are characters.
     fn shown_arguments(&self) -> Vec<String> {
         let mut arguments = self.arguments();
-        if let (Question::Type(..), Some(text)) = (&self.question, arguments.last_mut()) {
-            *text = "…".into();
+        let hidden = match &self.question {
+            Question::Type(..) => 1,
+            Question::Press(_, keys) if keys.iter().any(|key| key.chars().nth(1).is_none()) => keys.len(),
+            _ => 0,
+        };
+        for argument in arguments.iter_mut().rev().take(hidden) {
+            *argument = "…".into();
         }
         arguments
     }

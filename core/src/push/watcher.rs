@@ -18,6 +18,8 @@ struct Seen {
     /// Which life of the pane it was.
     terminal_id: Option<String>,
     entered: Option<Entered>,
+    /// When it came to that, on herdr's counter.
+    since: u64,
 }
 
 /// What an agent has come to.
@@ -68,10 +70,12 @@ impl Watcher {
         let mut alerts = Vec::new();
         let mut seen = BTreeMap::new();
         for agent in agents {
-            let now = Seen { terminal_id: agent.terminal_id.clone(), entered: Entered::of(&agent.status) };
+            let (terminal_id, since) = (agent.terminal_id.clone(), agent.state_change_seq);
+            let now = Seen { terminal_id, entered: Entered::of(&agent.status), since };
             let before = self.seen.remove(&agent.pane).filter(|before| before.terminal_id == now.terminal_id);
+            // With another count it has left and entered again between two looks.
             if let (Some(before), Some(entered)) = (before, now.entered)
-                && before.entered != Some(entered)
+                && (before.entered != Some(entered) || before.since != since)
             {
                 alerts.push(Alert { agent: agent.clone(), entered });
             }
@@ -116,6 +120,25 @@ mod tests {
         assert_eq!(observe(&mut watcher, &at("idle")), []);
         assert_eq!(observe(&mut watcher, &at("blocked")), one(Entered::Blocked));
         assert_eq!(observe(&mut watcher, &at("done")), one(Entered::Done), "from one to the other");
+    }
+
+    #[test]
+    fn who_left_and_entered_again_between_two_looks_is_told() {
+        let mut watcher = Watcher::default();
+        let at = |status, seq| {
+            let value = json!({
+                "pane_id": "w1:p1", "terminal_id": "t", "agent": "pi", "agent_status": status, "state_change_seq": seq,
+            });
+            [PaneAgent::from_snapshot(&value, &HerdrSession::DEFAULT).unwrap()]
+        };
+        let one = |entered| [("w1:p1".into(), entered)];
+        assert_eq!(observe(&mut watcher, &at("blocked", 20)), []);
+        assert_eq!(observe(&mut watcher, &at("blocked", 20)), []);
+        assert_eq!(observe(&mut watcher, &at("blocked", 22)), one(Entered::Blocked));
+        assert_eq!(observe(&mut watcher, &at("done", 24)), one(Entered::Done));
+        // Looked at: herdr does not count that.
+        assert_eq!(observe(&mut watcher, &at("idle", 24)), []);
+        assert_eq!(observe(&mut watcher, &at("idle", 26)), []);
     }
 
     #[test]

@@ -30,7 +30,7 @@ impl Approve {
     pub(super) fn next(&mut self, seen: Seen) -> Step {
         match seen {
             Seen::Agent(view) => self.looked(&view),
-            Seen::NoAgent => not_approved("no such agent"),
+            Seen::NoAgent => not_approved(NO_AGENT),
             Seen::Granted(true) => enter(),
             Seen::Granted(false) => not_approved(&format!("already approved: seq {}", self.call.seq)),
             Seen::Typed => Step::End(Ended::Approved),
@@ -76,3 +76,6 @@ impl Approve {
 fn not_approved(reason: &str) -> Step {
     Step::End(Ended::NotApproved(reason.into()))
 }
+
+/// That there is nobody to approve anything of.
+pub(super) const NO_AGENT: &str = "no such agent";

@@ -123,3 +123,15 @@ fn what_comes_too_late_is_not_typed() {
     assert!(late.poll_op().is_none());
     assert_eq!(late.take_result(), Some(failure("herdr pane send-keys w1:p1 Enter: timed out after 4s")));
 }
+
+#[test]
+fn a_key_that_is_a_character_is_not_repeated() {
+    let said = |question| {
+        let (_, result) = ask(&herdr(HerdrMode::Cli), question, &[(1, ran(0, INVALID_KEY, b""))]);
+        let Some(Err(HerdrError::Failed(text))) = result else { panic!("{result:?}") };
+        text.split_once(": ").unwrap().0.to_string()
+    };
+    assert_eq!(said(keys(&["Down", "Enter"])), "herdr pane send-keys w1:p1 Down Enter");
+    assert_eq!(said(keys(&["p"])), "herdr pane send-keys w1:p1 …");
+    assert_eq!(said(keys(&["Down", "é"])), "herdr pane send-keys w1:p1 … …");
+}
