@@ -28,7 +28,7 @@ pub(super) struct Push {
 #[derive(Debug)]
 enum Step {
     /// What the agent asks is being looked at.
-    Looking(Alert, Box<Inspect>),
+    Looking(Box<(Alert, Inspect)>),
     /// The message waits until there is room at its target, or is on its way there.
     Sending(Box<Sending>),
 }
@@ -88,7 +88,7 @@ impl Bridge {
         for alert in alerts {
             if self.config.push.detail == PushDetail::Full {
                 let inspect = Inspect::new(self.now, &self.config.herdr, alert.agent.pane.clone());
-                self.begin_push(Step::Looking(alert, Box::new(inspect)));
+                self.begin_push(Step::Looking(Box::new((alert, inspect))));
             } else {
                 self.send_push(&alert, None);
             }
@@ -98,7 +98,7 @@ impl Bridge {
     pub(super) fn push_outcome(&mut self, no: u64, tag: Tag, outcome: Outcome<'_>) {
         let now = self.now;
         match self.push.open.get_mut(&no) {
-            Some(Step::Looking(_, inspect)) => inspect.handle_outcome(now, tag, outcome),
+            Some(Step::Looking(looking)) => looking.1.handle_outcome(now, tag, outcome),
             Some(Step::Sending(sending)) => sending.delivery.handle_outcome(now, tag, outcome),
             None => {}
         }
@@ -133,13 +133,13 @@ impl Bridge {
 
     fn run_push(&mut self, no: u64) {
         let ended = match self.push.open.get_mut(&no) {
-            Some(Step::Looking(_, inspect)) => {
-                self.ops.issue_all(Owner::Push(no), &mut **inspect, &mut self.outputs);
-                let Some(looked) = inspect.take_result() else { return };
-                let Some(Step::Looking(alert, _)) = self.push.open.remove(&no) else { return };
+            Some(Step::Looking(looking)) => {
+                self.ops.issue_all(Owner::Push(no), &mut looking.1, &mut self.outputs);
+                let Some(looked) = looking.1.take_result() else { return };
+                let Some(Step::Looking(looking)) = self.push.open.remove(&no) else { return };
                 // What cannot be looked at is told without.
                 let card = looked.ok().map(|found| card_of(&found));
-                return self.send_push(&alert, card.as_ref());
+                return self.send_push(&looking.0, card.as_ref());
             }
             Some(Step::Sending(sending)) => {
                 let delivery = &mut sending.delivery;
