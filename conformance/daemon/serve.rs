@@ -124,7 +124,7 @@ fn statuses_and_bodies_before_the_upgrade() {
     assert_eq!(daemon.ask(&format!("/agent-transcript?pane=w1:p1&probe=1&token={token}"), false), (204, String::new()));
     assert_eq!(daemon.ask("/healthz", false), (200, "ok\n".to_owned()));
     let info = format!(
-        r#"{{"name":"panewire","version":"{}","protocol":5,"features":["resume","heartbeat","entry","drift","roster","branches","card","snapshot","events"],"#,
+        r#"{{"name":"panewire","version":"{}","protocol":5,"features":["resume","heartbeat","entry","drift","roster","branches","card","snapshot","events","answers","attach","pairing"],"#,
         env!("CARGO_PKG_VERSION")
     );
     let (status, body) = daemon.ask(&format!("/info?token={token}"), false);

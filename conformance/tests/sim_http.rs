@@ -202,7 +202,7 @@ fn health_is_for_everybody_and_info_for_those_with_a_token() {
     assert_eq!(answer(&mut world, &Ask::get("/healthz")), (200, "ok\n".into()));
     assert_eq!(answer(&mut world, &Ask::get("/info")).0, 401);
     let info = concat!(
-        r#"{"name":"panewire","version":"0.0.0-sim","protocol":5,"features":["resume","heartbeat","entry","drift","roster","branches","card","snapshot","events"],"#,
+        r#"{"name":"panewire","version":"0.0.0-sim","protocol":5,"features":["resume","heartbeat","entry","drift","roster","branches","card","snapshot","events","answers","attach","pairing"],"#,
         r#""server_id":"5e12e1d000000001","server_name":"workstation","scope":"admin"}"#
     );
     assert_eq!(answer(&mut world, &Ask::get(&format!("/info?token={TOKEN}"))), (200, format!("{info}\n")));

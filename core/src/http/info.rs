@@ -7,8 +7,20 @@ use crate::device::Device;
 use crate::mobile::PROTOCOL;
 
 /// What is offered beyond the contract.
-const FEATURES: &[&str] =
-    &["resume", "heartbeat", "entry", "drift", "roster", "branches", "card", "snapshot", "events"];
+const FEATURES: &[&str] = &[
+    "resume",
+    "heartbeat",
+    "entry",
+    "drift",
+    "roster",
+    "branches",
+    "card",
+    "snapshot",
+    "events",
+    "answers",
+    "attach",
+    "pairing",
+];
 
 /// The wire form of `GET /info`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -60,7 +72,7 @@ mod tests {
     use crate::time::UnixMillis;
 
     const SERVER: &str = concat!(
-        r#"{"name":"panewire","version":"0.1.0","protocol":5,"features":["resume","heartbeat","entry","drift","roster","branches","card","snapshot","events"],"#,
+        r#"{"name":"panewire","version":"0.1.0","protocol":5,"features":["resume","heartbeat","entry","drift","roster","branches","card","snapshot","events","answers","attach","pairing"],"#,
         r#""server_id":"5e12e1d000000001","server_name":"box","#
     );
 
