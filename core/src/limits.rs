@@ -187,6 +187,9 @@ pub const STORE_PART_BYTES: usize = 4 * 1024 * 1024;
 /// Parts of one message in a store. Those behind them are left out.
 pub const MAX_STORE_PARTS: usize = 1_024;
 
+/// Directories that are looked at to see which of them are one, in a search for a session. More are compared by their names.
+pub const MAX_COMPARED_DIRECTORIES: usize = 256;
+
 /// Messages of a store that are held at once, from the first that has not settled.
 pub const STORE_WINDOW: usize = 8;
 

@@ -12,6 +12,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::directories::Directories;
 use super::gather::{Candidate, Filter, Gather, Gathered};
 use super::gemini::layout::project_hash;
 pub use super::layout::is_session_id;
@@ -79,7 +80,8 @@ pub enum LocateError {
 #[derive(Debug)]
 pub struct Locate {
     layout: &'static dyn Layout,
-    cwd: Option<String>,
+    /// Where its agent works.
+    cwd: Directories,
     /// The session that is known; only its files are looked at.
     session: Option<SessionId>,
     /// The same in full, if files name only a part of it.
@@ -108,7 +110,16 @@ enum Stage {
     Searching(Box<Search>),
     Gathering(Box<Gather>),
     Looking(Box<(Candidate, Probe)>),
+    /// Whether what was found is of the right directory.
+    Comparing(Compared),
     Done,
+}
+
+/// What waits for its directory to be compared.
+#[derive(Debug)]
+enum Compared {
+    Stored(Box<Found>),
+    File(Box<(Candidate, Probed)>),
 }
 
 impl Locate {
@@ -124,7 +135,7 @@ impl Locate {
         let wanted_session = if let Wanted::Session(session) = wanted { Some(session.clone()) } else { None };
         let mut locate = Self {
             layout,
-            cwd: cwd.map(String::from),
+            cwd: Directories::new(cwd),
             session: search.session.or_else(|| wanted_session.clone()),
             wanted_session,
             by_name: *wanted != Wanted::Newest,
@@ -191,12 +202,44 @@ impl Locate {
                     self.handle_look(look.0, looked);
                 }
             }
+            Stage::Comparing(_) => self.compare(),
             Stage::Done => {}
         }
     }
 
-    /// What is asked for by name and is in a store is found, or lies elsewhere; the newest may still be a file.
+    /// Goes on when all directories that matter are compared.
+    fn compare(&mut self) {
+        if !self.cwd.is_done() {
+            return;
+        }
+        match core::mem::replace(&mut self.stage, Stage::Done) {
+            Stage::Comparing(Compared::Stored(found)) => self.take_stored(*found),
+            Stage::Comparing(Compared::File(look)) => self.take_file(look.0, look.1),
+            stage => self.stage = stage,
+        }
+    }
+
+    /// Whether the directory of what was found decides anything.
+    fn is_compared(&self) -> bool {
+        !self.by_name || self.layout.is_of_its_directory()
+    }
+
     fn handle_stored(&mut self, found: Found) {
+        if self.is_compared() {
+            // What is older than one that is known by its name decides nothing.
+            for directory in found.sessions.iter().filter_map(|stored| stored.directory.as_deref()) {
+                if self.cwd.is_meant(directory) {
+                    break;
+                }
+                self.cwd.consider(directory);
+            }
+        }
+        self.stage = Stage::Comparing(Compared::Stored(Box::new(found)));
+        self.compare();
+    }
+
+    /// What is asked for by name and is in a store is found, or lies elsewhere; the newest may still be a file.
+    fn take_stored(&mut self, found: Found) {
         self.unreadable = found.trouble;
         let first = found.sessions.into_iter().find(|stored| self.by_name || self.is_it(&stored.recorded()));
         match first {
@@ -222,38 +265,48 @@ impl Locate {
         self.only_anothers &= looked.as_ref().is_ok_and(|probed| self.is_anothers(&probed.recorded));
         match looked {
             Ok(probed) => {
-                let (is_it, is_elsewhere) = (self.is_it(&probed.recorded), self.is_elsewhere(&probed.recorded));
-                let is_anothers = self.is_anothers(&probed.recorded);
-                let located = Located {
-                    path: file.path,
-                    under: self.under.clone(),
-                    session: probed.recorded.session.unwrap_or(file.session),
-                    exists: true,
-                    recorded_cwd: probed.recorded.cwd,
-                    modified: probed.facts.modified,
-                };
-                if is_it {
-                    let stored = self.stored.take().filter(|stored| stored.modified >= located.modified);
-                    return self.finish(Ok(stored.unwrap_or(located)));
+                if let Some(cwd) = probed.recorded.cwd.as_deref().filter(|_| self.is_compared()) {
+                    self.cwd.consider(cwd);
                 }
-                if self.by_name && !is_elsewhere && !is_anothers {
-                    self.bookkeeping.get_or_insert(located);
+                self.stage = Stage::Comparing(Compared::File(Box::new((file, probed))));
+                self.compare();
+            }
+            Err(error) => {
+                if let ProbeError::Unreadable(text) = error {
+                    self.unreadable.get_or_insert_with(|| format!("cannot read {}: {text}", file.path));
                 }
+                self.go_on();
             }
-            Err(ProbeError::NoFile) => {}
-            Err(ProbeError::Unreadable(text)) => {
-                self.unreadable.get_or_insert_with(|| format!("cannot read {}: {text}", file.path));
-            }
+        }
+    }
+
+    fn take_file(&mut self, file: Candidate, probed: Probed) {
+        let (is_it, is_elsewhere) = (self.is_it(&probed.recorded), self.is_elsewhere(&probed.recorded));
+        let is_anothers = self.is_anothers(&probed.recorded);
+        let located = Located {
+            path: file.path,
+            under: self.under.clone(),
+            session: probed.recorded.session.unwrap_or(file.session),
+            exists: true,
+            recorded_cwd: probed.recorded.cwd,
+            modified: probed.facts.modified,
+        };
+        if is_it {
+            let stored = self.stored.take().filter(|stored| stored.modified >= located.modified);
+            return self.finish(Ok(stored.unwrap_or(located)));
+        }
+        if self.by_name && !is_elsewhere && !is_anothers {
+            self.bookkeeping.get_or_insert(located);
         }
         self.go_on();
     }
 
     /// Whether a file is what is looked for: any conversation of a known name, or one in the very directory.
     fn is_it(&self, recorded: &Recorded) -> bool {
-        match (&recorded.cwd, &self.cwd) {
+        match (&recorded.cwd, self.cwd.meant()) {
             _ if self.is_elsewhere(recorded) || self.is_anothers(recorded) => false,
             _ if self.by_name => recorded.conversation,
-            (Some(cwd), Some(wanted)) => !recorded.child && without_final_slash(cwd) == wanted,
+            (Some(cwd), Some(_)) => !recorded.child && self.cwd.is_meant(cwd),
             (None, Some(wanted)) => {
                 let digest = recorded.cwd_digest.as_deref().filter(|_| !recorded.child);
                 digest.is_some_and(|digest| digest == project_hash(wanted))
@@ -269,8 +322,8 @@ impl Locate {
 
     /// Whether a file names another directory, and is no transcript of this one for that reason alone.
     fn is_elsewhere(&self, recorded: &Recorded) -> bool {
-        match (&recorded.cwd, &self.cwd) {
-            (Some(cwd), Some(wanted)) => self.layout.is_of_its_directory() && without_final_slash(cwd) != wanted,
+        match (&recorded.cwd, self.cwd.meant()) {
+            (Some(cwd), Some(_)) => self.layout.is_of_its_directory() && !self.cwd.is_meant(cwd),
             _ => false,
         }
     }
@@ -305,6 +358,7 @@ impl Machine for Locate {
             Stage::Searching(search) => search.poll_op(),
             Stage::Gathering(gather) => gather.poll_op(),
             Stage::Looking(look) => look.1.poll_op(),
+            Stage::Comparing(_) => self.cwd.poll_op(),
             Stage::Done => None,
         }
     }
@@ -314,6 +368,7 @@ impl Machine for Locate {
             Stage::Searching(search) => search.handle_outcome(now, tag, outcome),
             Stage::Gathering(gather) => gather.handle_outcome(now, tag, outcome),
             Stage::Looking(look) => look.1.handle_outcome(now, tag, outcome),
+            Stage::Comparing(_) => self.cwd.handle_outcome(now, tag, outcome),
             Stage::Done => {}
         }
         self.advance();

@@ -2,6 +2,7 @@
 
 pub mod claude;
 pub mod codex;
+mod directories;
 pub mod drift;
 pub(crate) mod gather;
 pub mod gemini;

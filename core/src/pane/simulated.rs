@@ -176,7 +176,10 @@ impl World {
         let below = path.to_string() + "/";
         self.files.keys().chain(self.links.keys()).any(|name| name.starts_with(&below)).then_some(Facts {
             kind: FileKind::Directory,
-            identity: FileIdentity { device: 1, inode: 0 },
+            identity: FileIdentity {
+                device: 2,
+                inode: path.bytes().fold(0, |sum, byte| sum * 31 % 1_000_003 + u64::from(byte)),
+            },
             size: 0,
             modified: FileTime(0),
         })

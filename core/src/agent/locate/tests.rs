@@ -237,3 +237,31 @@ fn a_directory_that_no_disk_can_name_is_not_asked_for() {
     let asked = |op: &Op| matches!(op, Op::List { path, .. } if *path == by_contract);
     assert!(!world.log.is_empty() && !world.log.iter().any(asked));
 }
+
+#[test]
+fn a_directory_and_a_link_that_leads_to_it_are_one() {
+    let mut world = World::new();
+    let storage = "/home/u/.local/share/opencode/storage";
+    let session = |id: &str, cwd: &str| format!("{{\"id\":\"{id}\",\"directory\":\"{cwd}\",\"title\":\"t\"}}");
+    world.put(&format!("{storage}/session/p/ses_one.json"), &session("ses_one", "/workspace/u/p"), 5);
+    world.put(&format!("{storage}/session/p/ses_two.json"), &session("ses_two", "/workspace/u/q"), 9);
+    world.put(&format!("{storage}/session/p/ses_gone.json"), &session("ses_gone", "/workspace/gone"), 11);
+    world.put("/workspace/u/p/a.rs", "", 1);
+    world.put("/workspace/u/q/a.rs", "", 1);
+    world.link("/home/u/ws/p", "/workspace/u/p");
+    world.link("/home/u/ws/gone", "/workspace/gone");
+    let mut located = |cwd: &str, wanted: &Wanted| {
+        let mut machine = Locate::new(AgentKind::Opencode, &Roots::below("/home/u"), Some(cwd), wanted);
+        world.drive(at(0), &mut machine);
+        machine.take_result().expect("a result when nothing is asked any more").map(|found| found.session)
+    };
+    let one = SessionId::from("ses_one");
+    for cwd in ["/workspace/u/p", "/home/u/ws/p", "/home/u/ws/p/"] {
+        assert_eq!(located(cwd, &Wanted::Newest), Ok(one.clone()), "{cwd}");
+        assert_eq!(located(cwd, &Wanted::Session(one.clone())), Ok(one.clone()), "{cwd}");
+        assert_eq!(located(cwd, &Wanted::Session("ses_two".into())), Err(LocateError::NoFile), "{cwd}");
+    }
+    // What is not there is told by its name alone.
+    assert_eq!(located("/home/u/ws/gone", &Wanted::Newest), Err(LocateError::NoFile));
+    assert_eq!(located("/workspace/gone", &Wanted::Newest), Ok("ses_gone".into()));
+}
