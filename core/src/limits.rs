@@ -193,6 +193,13 @@ pub const MAX_COMPARED_DIRECTORIES: usize = 256;
 /// Messages of a store that are held at once, from the first that has not settled.
 pub const STORE_WINDOW: usize = 8;
 
+/// Settled messages of a session that are known one by one: a message that is stored late, with an older time than the
+/// newest of these, is shown all the same; what would lie before all of them is not.
+pub const STORE_LATE: usize = 128;
+
+/// Messages whose places are known at once, from the first that has not settled.
+pub const STORE_PLACES: usize = 4_096;
+
 /// Databases of one agent that are asked.
 pub const MAX_STORE_DATABASES: usize = 8;
 
@@ -209,6 +216,12 @@ pub const STORE_FETCH: Duration = Duration::from_secs(10);
 pub const SERVICE_NEWEST: usize = 20;
 /// See [`SERVICE_NEWEST`].
 pub const SERVICE_PAGE: usize = 200;
+
+/// Pages of the newest messages that are asked for until one reaches what has settled. Then all are read from the beginning.
+pub const SERVICE_PAGES_BACK: usize = 20;
+
+/// Looks after which a page that was made smaller, because an answer was too long, grows again.
+pub const SERVICE_LOOKS: usize = 40;
 
 /// Bytes of the file in which a service says where it listens.
 pub const SERVICE_FILE_BYTES: usize = 64 * 1024;

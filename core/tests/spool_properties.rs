@@ -34,7 +34,7 @@ fn record() -> impl Strategy<Value = Value> {
             json!({"of": [8, one], "entry": entry}),
             json!({"of": [7, one], "child": {"id": "c:begun", "agent": one, "call": "c", "ended": ended}}),
             json!({"settled": [7, one]}),
-            json!({"spool": 1, "kind": "opencode", "session": one, "begun": 5}),
+            json!({"spool": 2, "kind": "opencode", "session": one, "begun": 5}),
             json!({"entry": entry, "settled": one}),
             json!({one: entry}),
             json!({}),

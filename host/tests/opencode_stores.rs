@@ -106,7 +106,7 @@ impl Home {
 
     fn feed(&self, located: &Located) -> Feeding {
         let Located { path, under, session, .. } = located.clone();
-        Feeding::of(Stored { kind: AgentKind::Opencode, session, path, under }, &self.config())
+        Feeding::of(Stored { kind: AgentKind::Opencode, session, path, under, exists: true }, &self.config())
     }
 }
 
@@ -149,7 +149,11 @@ fn the_database_is_followed_by_what_has_settled() {
     home.message(1, "msg_a", &json!({"role": "assistant", "time": {"created": NOON + 1, "completed": NOON + 9}}));
     assert_eq!(feeding.texts(), expected);
     assert_eq!(feeding.texts(), expected);
-    assert_eq!(feeding.asked, ["Open", "Query"], "the service's file, and one question");
+    assert_eq!(
+        feeding.asked,
+        ["Open", "Stat", "Stat", "Query"],
+        "the service's file, the database's, and one question"
+    );
     // After a restart too.
     let mut again = home.feed(&home.locate(Some("/w"), &by_id("ses_1")).unwrap());
     assert_eq!(again.texts(), expected);
@@ -171,6 +175,58 @@ fn a_session_of_many_messages_comes_whole_and_in_order() {
     expected.sort();
     let expected: Vec<String> = expected.into_iter().map(|(at, id)| format!("user: {at} {id}")).collect();
     assert_eq!(feeding.texts(), expected);
+}
+
+#[test]
+fn a_message_that_is_stored_late_is_shown_late_and_once() {
+    let home = Home::with_database();
+    home.session("ses_1", None, "/w", 1);
+    let say = |at: i64, id: &str| {
+        home.message(at, id, &json!({"role": "user", "time": {"created": NOON + at}}));
+        home.part(at, id, &format!("prt_{id}"), &json!({"type": "text", "text": id}));
+    };
+    say(100, "one");
+    say(200, "two");
+    let located = home.locate(None, &by_id("ses_1")).unwrap();
+    let mut feeding = home.feed(&located);
+    assert_eq!(feeding.texts(), ["user: one", "user: two"]);
+    // A clock was set back.
+    say(50, "three");
+    assert_eq!(feeding.texts(), ["user: one", "user: two", "user: three"]);
+    assert!(feeding.troubles.is_empty(), "{:?}", feeding.troubles);
+    drop(feeding);
+    say(150, "four");
+    let mut again = home.feed(&located);
+    assert_eq!(again.texts(), ["user: one", "user: two", "user: three", "user: four"]);
+    assert_eq!(again.texts(), ["user: one", "user: two", "user: three", "user: four"]);
+    assert!(again.troubles.is_empty(), "{:?}", again.troubles);
+}
+
+#[test]
+fn a_text_that_is_none_is_marked() {
+    let home = Home::with_database();
+    home.session("ses_1", None, "/w", 1);
+    home.message(0, "msg_1", &json!({"role": "user", "time": {"created": NOON}}));
+    home.part(0, "msg_1", "prt_1", &json!({"type": "text", "text": 5}));
+    home.part(1, "msg_1", "prt_2", &json!({"type": "text", "text": "well"}));
+    let mut feeding = home.feed(&home.locate(None, &by_id("ses_1")).unwrap());
+    let expected = ["system: unknown block type \"text\": {\"text\":5,\"type\":\"text\"}", "user: well"];
+    assert_eq!(feeding.texts(), expected);
+}
+
+#[test]
+fn a_directory_is_found_by_a_link_that_leads_to_it() {
+    let home = Home::with_database();
+    let (real, link) = (home.path("project"), home.path("link"));
+    std::fs::create_dir(&real).unwrap();
+    std::os::unix::fs::symlink(&real, &link).unwrap();
+    home.session("ses_1", None, real.to_str().unwrap(), 1);
+    home.session("ses_2", None, home.path("data").to_str().unwrap(), 2);
+    for wanted in [Wanted::Newest, by_id("ses_1")] {
+        let found = home.locate(link.to_str(), &wanted).map(|located| located.session);
+        assert_eq!(found, Ok(SessionId::from("ses_1")), "{wanted:?}");
+    }
+    assert_eq!(home.locate(link.to_str(), &by_id("ses_2")), Err(LocateError::NoFile));
 }
 
 #[test]

@@ -66,6 +66,7 @@ impl Streams {
     /// The stream of this file, begun if there is none. The flag says whether it was there.
     pub(crate) fn find_or_begin(&mut self, reader: Box<dyn Reader>, source: Source, config: &Config) -> (u64, bool) {
         if let Some(no) = self.find(&source) {
+            self.move_store(no, source);
             return (no, true);
         }
         let rewrites = self.rewrites.get(&source.path).copied().unwrap_or(0);
@@ -94,8 +95,25 @@ impl Streams {
     }
 
     /// The stream of this file.
+    /// The stream that follows this. A session in a store is one wherever it lies there: its spool has one writer.
     pub(crate) fn find(&self, source: &Source) -> Option<u64> {
-        self.streams.iter().find(|(_, stream)| stream.follower.source() == source).map(|(no, _)| *no)
+        let is_it = |other: &Source| match (&source.stored, &other.stored) {
+            (Some(_), Some(_)) => source.path == other.path,
+            _ => source == other,
+        };
+        self.streams.iter().find(|(_, stream)| is_it(stream.follower.source())).map(|(no, _)| *no)
+    }
+
+    /// The session of a stream was found elsewhere in its store.
+    fn move_store(&mut self, no: u64, source: Source) {
+        let Some(stream) = self.streams.get_mut(&no) else { return };
+        if let (Some(feed), Some(stored)) = (&mut stream.feed, &source.stored)
+            && stored.exists
+            && *stream.follower.source() != source
+        {
+            feed.relocate(stored);
+            stream.follower.relocate(source);
+        }
     }
 
     pub(crate) fn stream(&self, no: u64) -> Option<&Stream> {

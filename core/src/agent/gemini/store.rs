@@ -20,7 +20,9 @@ use crate::time::{Now, UnixMillis};
 /// Feeds a spool from the file of a session.
 #[derive(Debug)]
 pub struct Store {
+    /// The file, and the one that the session may go on in: a document that is resumed goes on as a log of the same name.
     path: String,
+    other: Option<String>,
     stage: Stage,
     /// Which life of the spool is fed.
     life: Option<u32>,
@@ -38,8 +40,8 @@ pub struct Store {
 #[derive(Debug)]
 enum Stage {
     Idle,
-    /// Whether the file has changed.
-    Asking,
+    /// Whether the file has changed; `None`: it is the first that is asked about.
+    Asking(Option<Option<Facts>>),
     Reading,
     /// It is in memory, and handed over as the spool has room.
     Loaded(Facts, Vec<u8>),
@@ -51,6 +53,7 @@ impl Store {
     pub fn new(stored: &Stored) -> Self {
         Self {
             path: stored.path.clone(),
+            other: other_form(&stored.path),
             stage: Stage::Idle,
             life: None,
             seen: None,
@@ -63,7 +66,41 @@ impl Store {
         }
     }
 
-    fn handle_facts(&mut self, now: Now, outcome: Outcome<'_>) {
+    /// The file that was written last is the one that goes on.
+    fn handle_facts(&mut self, now: Now, before: Option<Option<Facts>>, outcome: Outcome<'_>) {
+        let file = |outcome: &Outcome<'_>| match outcome {
+            Outcome::Facts(facts) if facts.kind == FileKind::File => Some(*facts),
+            _ => None,
+        };
+        match (before, self.other.clone()) {
+            (None, Some(other)) => {
+                let first = file(&outcome);
+                if first.is_none()
+                    && let Outcome::Failed(failure) = &outcome
+                    && failure.kind != FailureKind::NotFound
+                {
+                    self.trouble = Some(format!("cannot look at {}: {}", self.path, failure.text));
+                }
+                self.stage = Stage::Asking(Some(first));
+                self.asks.ask(Op::Stat { path: other });
+            }
+            (None, None) => self.handle_newest(now, outcome),
+            (Some(first), _) => {
+                let second = file(&outcome);
+                let goes_on = second.is_some_and(|second| first.is_none_or(|first| second.modified > first.modified));
+                if goes_on && let Some(other) = self.other.take() {
+                    self.other = Some(core::mem::replace(&mut self.path, other));
+                    self.seen = None;
+                }
+                self.stage = Stage::Idle;
+                if let Some(facts) = if goes_on { second } else { first } {
+                    self.handle_newest(now, Outcome::Facts(facts));
+                }
+            }
+        }
+    }
+
+    fn handle_newest(&mut self, now: Now, outcome: Outcome<'_>) {
         self.stage = Stage::Idle;
         match outcome {
             Outcome::Facts(facts) if facts.kind == FileKind::File => {
@@ -101,6 +138,10 @@ impl Store {
         let is_quiet = quiet_at <= now.wall.0;
         self.seen = Some((facts.modified, facts.size));
         self.due = None;
+        if bytes.trim_ascii().is_empty() {
+            // It is about to be written: nothing was taken back.
+            return true;
+        }
         let log = match Log::read(bytes) {
             Ok(log) => log,
             Err(Torn::Unfinished) => {
@@ -214,6 +255,13 @@ impl Hand<'_, '_> {
     }
 }
 
+/// The name of the same session in the other form.
+fn other_form(path: &str) -> Option<String> {
+    let log = |path: &str| path.ends_with(".json").then(|| format!("{path}l"));
+    let document = |path: &str| path.strip_suffix('l').filter(|path| path.ends_with(".json")).map(String::from);
+    log(path).or_else(|| document(path))
+}
+
 fn is_reply(message: Value<'_>) -> bool {
     message.get("type").is_some_and(|kind| kind.is("gemini") || kind.is("model"))
 }
@@ -232,7 +280,7 @@ impl Feeder for Store {
         if self.life != Some(spool.life()) {
             (self.life, self.seen) = (Some(spool.life()), None);
         }
-        self.stage = Stage::Asking;
+        self.stage = Stage::Asking(None);
         self.asks.ask(Op::Stat { path: self.path.clone() });
     }
 
@@ -256,7 +304,7 @@ impl Feeder for Store {
     }
 
     fn relocate(&mut self, stored: &Stored) {
-        (self.path, self.seen) = (stored.path.clone(), None);
+        (self.path, self.other, self.seen) = (stored.path.clone(), other_form(&stored.path), None);
     }
 
     fn take_trouble(&mut self) -> Option<String> {
@@ -278,8 +326,8 @@ impl Machine for Store {
         let inner = Tag(tag.0 / 2);
         if tag.0 % 2 == 1 {
             self.files.handle_outcome(now, inner, outcome);
-        } else if matches!(self.stage, Stage::Asking) {
-            self.handle_facts(now, outcome);
+        } else if let Stage::Asking(before) = self.stage {
+            self.handle_facts(now, before, outcome);
         }
     }
 }

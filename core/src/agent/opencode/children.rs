@@ -211,7 +211,7 @@ impl Finder for Children {
     fn find(&self, agent_id: &str, _told: &Told) -> Option<(Source, Box<dyn Reader>)> {
         let (_, stored) = self.descendants().into_iter().find(|(_, stored)| stored.session.as_str() == agent_id)?;
         let StoredSession { path, under, session, .. } = stored.clone();
-        let stored = Stored { kind: AgentKind::Opencode, session, path, under };
+        let stored = Stored { kind: AgentKind::Opencode, session, path, under, exists: true };
         Some((stored.source(&self.state_dir), Box::new(SpoolReader)))
     }
 

@@ -14,7 +14,7 @@ use super::v2;
 use crate::agent::drift::Drift;
 use crate::ids::SessionId;
 use crate::io::{Op, Outcome};
-use crate::limits::{SERVICE_NEWEST, SERVICE_PAGE};
+use crate::limits::{SERVICE_LOOKS, SERVICE_NEWEST, SERVICE_PAGE, SERVICE_PAGES_BACK};
 use crate::machine::{Machine, Tag};
 use crate::source::json::Value;
 use crate::source::spool::{Feeder, Place, Spool};
@@ -26,7 +26,12 @@ pub(super) struct Remote {
     state_dir: String,
     session: SessionId,
     stage: Stage,
+    /// Which life of the spool is fed.
+    life: Option<u32>,
     limit: usize,
+    /// Looks since the limit was lowered or raised, and pages of this look on the way back from the newest.
+    looks: usize,
+    back: usize,
     /// Messages that came and have not settled, as they came, in order.
     held: Vec<(Place, Vec<u8>)>,
     /// The cursor of the page that follows.
@@ -55,7 +60,10 @@ impl Remote {
             state_dir: state_dir.into(),
             session: session.clone(),
             stage: Stage::Idle,
+            life: None,
             limit: SERVICE_PAGE,
+            looks: 0,
+            back: 0,
             held: Vec::new(),
             next: None,
             found: false,
@@ -87,7 +95,7 @@ impl Remote {
             Reply::Json(body) => body,
             Reply::TooLarge if self.limit > 1 => {
                 self.limit /= 4;
-                self.limit = self.limit.max(1);
+                (self.limit, self.looks) = (self.limit.max(1), 0);
                 self.begin_anew();
                 return;
             }
@@ -100,17 +108,32 @@ impl Remote {
         let mut came: Vec<(Place, Vec<u8>)> =
             list(&body).into_iter().filter_map(|raw| Some((v2::place(raw)?, raw.raw().to_vec()))).collect();
         came.sort_by(|one, other| one.0.cmp(&other.0));
+        let reaches = next.is_none() || came.first().is_some_and(|(place, _)| spool.is_settled(place));
+        came.retain(|(place, _)| !spool.all_settled().holds(place));
+        self.held.extend(came);
         if newest {
-            let reaches = next.is_none() || came.first().is_some_and(|(place, _)| spool.is_settled(place));
             if !reaches {
-                return self.begin_anew();
+                return self.go_back(next);
             }
+            self.held.sort_by(|one, other| one.0.cmp(&other.0));
+            self.held.dedup_by(|later, earlier| later.0 == earlier.0);
         } else {
             self.next = next;
         }
-        came.retain(|(place, _)| !spool.is_settled(place));
-        self.held.extend(came);
         self.stage = Stage::Loaded { last: self.next.is_none() };
+    }
+
+    /// Pages back from the newest to what has settled, as long as that is not too far.
+    fn go_back(&mut self, next: Option<String>) {
+        self.back = self.back.saturating_add(1);
+        match next.filter(|_| self.back < SERVICE_PAGES_BACK) {
+            Some(cursor) => self.stage = Stage::Newest(self.page(&format!("limit={}&cursor={cursor}", self.newest()))),
+            None => self.begin_anew(),
+        }
+    }
+
+    fn newest(&self) -> usize {
+        SERVICE_NEWEST.min(self.limit)
     }
 
     fn begin_anew(&mut self) {
@@ -155,10 +178,16 @@ impl Remote {
 
 impl Feeder for Remote {
     fn look(&mut self, _now: Now, spool: &Spool) {
+        self.life = Some(spool.life());
         self.held.clear();
-        self.next = None;
+        (self.next, self.back) = (None, 0);
+        self.looks = self.looks.saturating_add(1);
+        if self.looks >= SERVICE_LOOKS && self.limit < SERVICE_PAGE {
+            // One answer that was too long is not the rule for all.
+            (self.limit, self.looks) = (self.limit.saturating_mul(2).min(SERVICE_PAGE), 0);
+        }
         self.stage = if spool.settled().is_some() {
-            Stage::Newest(self.page(&format!("limit={}&order=desc", SERVICE_NEWEST.min(self.limit))))
+            Stage::Newest(self.page(&format!("limit={}&order=desc", self.newest())))
         } else {
             Stage::All(self.next_page())
         };
@@ -170,6 +199,10 @@ impl Feeder for Remote {
             Stage::All(ask) => (ask.take_result(), false),
             Stage::Idle | Stage::Loaded { .. } => (None, false),
         };
+        let is_new_life = self.life != Some(spool.life());
+        if is_new_life && (reply.is_some() || matches!(self.stage, Stage::Loaded { .. })) {
+            return self.give_up(None, self.found);
+        }
         if let Some(reply) = reply {
             self.handle_reply(reply, newest, spool);
         }

@@ -21,6 +21,8 @@ pub struct Store {
     remote: Remote,
     database: Database,
     tree: Tree,
+    /// It is not known yet where the session is, and so not whether it is of the pane's directory.
+    is_pending: bool,
     /// Which of them looks, if any does.
     at: Option<Generation>,
 }
@@ -64,6 +66,7 @@ impl Store {
             remote: Remote::new(&roots.opencode_state, &stored.session),
             database: Database::new(&path, &roots.opencode, &stored.session),
             tree: Tree::new(&tree_root(roots), &stored.session),
+            is_pending: !stored.exists,
             at: None,
         }
     }
@@ -88,8 +91,10 @@ impl Store {
 
 impl Feeder for Store {
     fn look(&mut self, now: Now, spool: &Spool) {
-        self.at = Some(Generation::Service);
-        self.remote.look(now, spool);
+        if !self.is_pending {
+            self.at = Some(Generation::Service);
+            self.remote.look(now, spool);
+        }
     }
 
     fn go_on(&mut self, now: Now, spool: &mut Spool) {
@@ -108,6 +113,13 @@ impl Feeder for Store {
 
     fn is_looking(&self) -> bool {
         self.at.is_some()
+    }
+
+    fn relocate(&mut self, stored: &Stored) {
+        self.is_pending = !stored.exists;
+        if stored.path.ends_with(".db") {
+            self.database.relocate(&stored.path);
+        }
     }
 
     fn take_trouble(&mut self) -> Option<String> {

@@ -25,7 +25,7 @@ use crate::limits::{
 };
 use crate::machine::{Asks, Machine, Tag};
 use crate::source::json::Value;
-use crate::source::spool::{Feeder, Place, Spool};
+use crate::source::spool::{Feeder, Place, Settled, Spool};
 use crate::source::whole_files::{Whole, WholeFiles};
 use crate::time::{Now, UnixMillis};
 
@@ -42,8 +42,8 @@ pub(super) struct Tree {
     /// The files of messages that were read, and the messages that have not settled, in order.
     known: BTreeSet<String>,
     waiting: BTreeMap<Place, Waiting>,
-    /// Up to where everything had settled when the look began.
-    settled: Option<Place>,
+    /// What had settled when the look began.
+    settled: Settled,
     /// Files of messages that are to be read for the first time.
     unread: VecDeque<String>,
     window: Vec<Loading>,
@@ -126,7 +126,7 @@ impl Tree {
             listed: None,
             known: BTreeSet::new(),
             waiting: BTreeMap::new(),
-            settled: None,
+            settled: Settled::default(),
             unread: VecDeque::new(),
             window: Vec::new(),
             kept: BTreeMap::new(),
@@ -283,7 +283,7 @@ impl Tree {
         let place = v1::place(info, &stem(&file));
         let author = v1::author(info);
         self.known.insert(file.clone());
-        if self.settled.as_ref().is_none_or(|settled| place > *settled) {
+        if !self.settled.holds(&place) {
             self.waiting.insert(place, Waiting { file, author });
         }
     }
@@ -357,7 +357,7 @@ impl Feeder for Tree {
             self.waiting.clear();
             self.kept.clear();
         }
-        self.settled = spool.settled().cloned();
+        self.settled.clone_from(spool.all_settled());
         self.stage = Stage::Directory;
         self.ask(Asked::Directory, Op::Stat { path: self.directory() });
     }
@@ -375,8 +375,8 @@ impl Feeder for Tree {
                 self.stage = Stage::Idle;
                 return;
             }
-            self.waiting.retain(|place, _| !spool.is_settled(place));
-            self.window.retain(|message| !spool.is_settled(&message.place));
+            self.waiting.retain(|place, _| !spool.all_settled().holds(place));
+            self.window.retain(|message| !spool.all_settled().holds(&message.place));
             self.hand_over(now, spool);
         }
     }
@@ -427,7 +427,7 @@ const fn times(facts: Facts) -> (FileTime, u64) {
 }
 
 /// Whether something changed so recently that it may be changing now.
-fn is_recent(modified: FileTime, now: UnixMillis) -> bool {
+pub(super) fn is_recent(modified: FileTime, now: UnixMillis) -> bool {
     let age = now.0.saturating_sub(modified.as_unix_millis());
     age < i64::try_from(STORE_SENT.as_millis()).unwrap_or(i64::MAX)
 }

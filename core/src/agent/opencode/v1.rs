@@ -99,6 +99,7 @@ fn block<'a>(author: Author, summary: bool, part: &'a Part) -> Option<Block<'a>>
     let by_human = author == Author::Human;
     let what = match raw.get("type").and_then(Value::literal).unwrap_or_default() {
         b"text" if text.is_empty() => return unfinished(author, raw, part),
+        b"text" | b"reasoning" if text.chars().is_none() => What::Unknown(raw),
         b"text" if by_human && (flag("synthetic") || flag("ignored")) => What::Said(text, Role::System),
         b"text" if by_human => What::Said(text, Role::User),
         b"text" if summary => What::Said(text, Role::System),

@@ -21,6 +21,7 @@ pub(super) fn message<'a>(place: Place, kind: &[u8], raw: Value<'a>) -> Message<
     let mut over = true;
     let mut blocks = Vec::new();
     match kind {
+        _ if !text.is_empty() && text.chars().is_none() => blocks.push(at_once(What::Unknown(raw))),
         b"user" => {
             let said = (!text.is_empty()).then(|| at_once(What::Said(text, Role::User)));
             let files = raw.get("files").into_iter().flat_map(Value::elements).enumerate();
@@ -78,6 +79,7 @@ fn block<'a>(id: &str, n: usize, followed: bool, raw: Value<'a>) -> Option<Block
         Block { id: format!("{id}#{n}"), ended: followed, began: None, finished: None, what: What::Thinking(text) };
     match raw.get("type").and_then(Value::literal).unwrap_or_default() {
         b"text" | b"reasoning" if text.is_empty() && followed => return None,
+        b"text" | b"reasoning" if !text.is_empty() && text.chars().is_none() => block.what = What::Unknown(raw),
         b"text" => block.what = What::Said(text, Role::Assistant),
         b"reasoning" => {}
         b"tool" => {

@@ -17,7 +17,8 @@ pub trait Feeder: Machine + fmt::Debug + Send {
     fn look(&mut self, now: Now, spool: &Spool);
 
     /// Goes on with the look: hands over what is settled, while the spool has room. Comes after [`look`](Self::look), after
-    /// every outcome, and when there is room again.
+    /// every outcome, and when there is room again. If the spool has another [life](Spool::life) than when the look began, the
+    /// look is over.
     fn go_on(&mut self, now: Now, spool: &mut Spool);
 
     /// Whether a look goes on.
@@ -72,10 +73,9 @@ impl Feed {
 
     /// Looks at the store, unless it is looking.
     pub fn look(&mut self, now: Now) {
-        if !self.feeder.is_looking() {
-            self.wanted = true;
-            self.spool.begin();
-        }
+        self.wanted |= !self.feeder.is_looking();
+        // It may have been given up in the middle of a look: a disk was full.
+        self.spool.begin();
         self.go_on(now);
     }
 

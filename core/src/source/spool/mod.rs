@@ -13,6 +13,7 @@
 
 mod feed;
 pub(crate) mod record;
+mod settled;
 #[cfg(test)]
 mod tests;
 
@@ -27,6 +28,7 @@ use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 
 pub use feed::{Feed, FeedEvent, Feeder};
+pub use settled::Settled;
 
 use self::record::Told;
 use super::follow::Source;
@@ -60,6 +62,8 @@ pub struct Stored {
     pub path: String,
     /// The directory that must contain what is opened there.
     pub under: String,
+    /// Whether it is there. If not, `path` is where it may come to be, and what is found elsewhere need not be of the pane.
+    pub exists: bool,
 }
 
 impl Stored {
@@ -123,7 +127,7 @@ pub struct Spool {
     lines: LineSplitter,
     /// Whether the first line is one of ours, as far as that was seen.
     ours: Option<bool>,
-    settled: Option<Place>,
+    settled: Settled,
     /// The entries in it that belong behind what is settled, by their messages.
     open: BTreeMap<Place, BTreeSet<String>>,
     /// Bytes of the file when all that is queued is written.
@@ -172,7 +176,7 @@ impl Spool {
             asks: Asks::default(),
             lines: LineSplitter::new(0, SPOOL_LINE_BYTES),
             ours: None,
-            settled: None,
+            settled: Settled::default(),
             open: BTreeMap::new(),
             bytes: 0,
             marks: Vec::new(),
@@ -206,22 +210,28 @@ impl Spool {
         self.life
     }
 
-    /// Everything up to this message is in it.
+    /// Everything up to this message is in it, but for what came late.
     #[must_use]
     pub const fn settled(&self) -> Option<&Place> {
-        self.settled.as_ref()
+        self.settled.up_to()
     }
 
-    /// Whether this message is settled.
+    /// Which messages have settled.
+    #[must_use]
+    pub const fn all_settled(&self) -> &Settled {
+        &self.settled
+    }
+
+    /// Whether this message lies before what is settled, whether or not it was there then.
     #[must_use]
     pub fn is_settled(&self, message: &Place) -> bool {
-        self.settled.as_ref().is_some_and(|settled| message <= settled)
+        self.settled.reaches(message)
     }
 
-    /// Whether this entry of this message is in it, or belongs before what is settled.
+    /// Whether this entry of this message is in it, or its message has settled.
     #[must_use]
     pub fn holds(&self, message: &Place, entry_id: &str) -> bool {
-        self.is_settled(message) || self.open.get(message).is_some_and(|entries| entries.contains(entry_id))
+        self.settled.holds(message) || self.open.get(message).is_some_and(|entries| entries.contains(entry_id))
     }
 
     /// The ids of the entries of an open message that are in it.
@@ -259,9 +269,10 @@ impl Spool {
         self.write(&line);
     }
 
-    /// Says that everything up to this message was pushed and nothing of it changes any more.
+    /// Says that everything up to this message was pushed and nothing of it changes any more; of a message that came late,
+    /// that this is so of itself.
     pub fn settle(&mut self, message: &Place) {
-        if self.phase != Phase::Open || self.is_settled(message) {
+        if self.phase != Phase::Open || self.settled.holds(message) {
             return;
         }
         self.write(&record::settled(message));
@@ -307,13 +318,18 @@ impl Spool {
     }
 
     fn note_settled(&mut self, message: Place, bytes: u64) {
+        if self.settled.reaches(&message) {
+            self.open.remove(&message);
+            self.settled.note(message);
+            return;
+        }
         self.open = self.open.split_off(&message);
         self.open.remove(&message);
         if self.marks.last().is_none_or(|(at, _)| bytes >= at.saturating_add(SPOOL_MARK_BYTES.min(self.max_bytes / 8)))
         {
             self.marks.push((bytes, message.clone()));
         }
-        self.settled = Some(message);
+        self.settled.note(message);
     }
 
     fn take_line(&mut self, line: &[u8], end: u64) {
@@ -321,10 +337,11 @@ impl Spool {
             Told::Header { session } if self.ours.is_none() => {
                 self.ours = Some(session.as_deref() == Some(self.session.as_str()));
             }
-            Told::Entry { of, id } if !self.is_settled(&of) => {
+            Told::Entry { of, id } if id == LEFT_OUT && self.settled.up_to().is_none() => self.settled.begin_behind(of),
+            Told::Entry { of, id } if !self.settled.holds(&of) => {
                 self.open.entry(of).or_default().insert(id);
             }
-            Told::Settled(place) if !self.is_settled(&place) => self.note_settled(place, end),
+            Told::Settled(place) if !self.settled.holds(&place) => self.note_settled(place, end),
             _ => {}
         }
         // What does not begin as ours does is none.
@@ -369,14 +386,14 @@ impl Spool {
     /// The file is gone: a new one begins with the newest half of what the old one held, told again by the store.
     fn begin_anew(&mut self) {
         let half = self.marks.iter().find(|(at, _)| *at >= self.max_bytes / 2).map(|(_, place)| place.clone());
-        let from = half.or_else(|| self.settled.take());
+        let from = half.or_else(|| self.settled.up_to().cloned());
         self.forget();
         self.bytes = 0;
         self.phase = Phase::Open;
         if let Some(place) = from {
             self.write(&record::entry(&place, &left_out()));
             self.write(&record::settled(&place));
-            self.settled = Some(place);
+            self.settled.begin_behind(place);
         }
     }
 
@@ -389,7 +406,7 @@ impl Spool {
     /// What was known of the file holds no more.
     fn forget(&mut self) {
         self.life = self.life.wrapping_add(1);
-        self.settled = None;
+        self.settled = Settled::default();
         self.open.clear();
         self.marks.clear();
         self.queue.clear();
@@ -454,11 +471,14 @@ impl Machine for Spool {
     }
 }
 
+/// The id of the entry that says so.
+const LEFT_OUT: &str = "left-out";
+
 /// What stands at the beginning of a spool that became too large once.
 fn left_out() -> Entry {
     let text = format!("Earlier messages are left out: the session is larger than {} MiB.", SPOOL_BYTES >> 20);
     Entry {
-        id: "left-out".to_string(),
+        id: LEFT_OUT.to_string(),
         parent_id: None,
         ts: None,
         role: Role::System,

@@ -2,10 +2,10 @@
 //! read by [`SpoolReader`](crate::agent::spooled::SpoolReader).
 //!
 //! ```text
-//! {"spool":1,"kind":"opencode","session":"ses_1","begun":1784545397321}                  the first line
+//! {"spool":2,"kind":"opencode","session":"ses_1","begun":1784545397321}                  the first line
 //! {"of":[1784545397818,"msg_1"],"entry":{"id":"prt_1","role":"user","kind":"message","text":"…"}}
 //! {"of":[1784545397818,"msg_1"],"child":{"id":"ses_2:ended","agent":"ses_2","call":"call_1","ended":true}}
-//! {"settled":[1784545397818,"msg_1"]}                                everything up to this message is in the spool
+//! {"settled":[1784545397818,"msg_1"]}                                this message is in the spool, with all of it
 //! ```
 
 use alloc::string::String;
@@ -20,7 +20,7 @@ use crate::source::json::Value;
 use crate::time::UnixMillis;
 
 /// The version of the format. A spool of another version is begun anew.
-pub(super) const VERSION: u64 = 1;
+pub(super) const VERSION: u64 = 2;
 
 /// What ends a line of which a crash has left a part only: it says nothing, and its entry comes again behind it. No JSON
 /// holds this byte.

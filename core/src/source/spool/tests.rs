@@ -153,7 +153,9 @@ fn what_is_in_it_is_known_after_a_restart() {
     // By time, then by id: the id of the settled message is the largest.
     let holds = |message: &Place, id| again.holds(message, id);
     assert!(holds(&place(2, "msg_b"), "msg_b1") && !holds(&place(2, "msg_b"), "msg_b3"));
-    assert!(holds(&place(1, "msg_z"), "anything") && holds(&place(1, "msg_y"), "anything"));
+    assert!(holds(&place(1, "msg_z"), "anything"));
+    // What lies before it and has not settled itself came late.
+    assert!(again.is_settled(&place(1, "msg_y")) && !holds(&place(1, "msg_y"), "anything"));
     assert_eq!(again.entries_of(&place(3, "msg_a")).collect::<Vec<_>>(), ["msg_a1", "msg_a2"]);
     feed(&mut again);
     assert!(again.is_written(), "nothing new is written");
@@ -183,7 +185,7 @@ fn wherever_a_crash_cuts_it_every_entry_is_in_it_once() {
 #[test]
 fn what_is_no_spool_of_this_session_is_replaced() {
     let of_another = record::header(PATH_KIND, &SessionId::from("ses_2"), at(0).wall);
-    for content_before in [&b"hello\n"[..], b"{\"spool\":2,\"session\":\"ses_1\"}\n", &of_another, b"\n"] {
+    for content_before in [&b"hello\n"[..], b"{\"spool\":1,\"session\":\"ses_1\"}\n", &of_another, b"\n"] {
         let mut world = World::new();
         world.put_bytes(&path(), content_before, 1);
         let mut spool = opened(&mut world);
@@ -191,7 +193,7 @@ fn what_is_no_spool_of_this_session_is_replaced() {
         write(&mut world, &mut spool);
         let after = content(&world);
         assert_eq!(read(&after), entries);
-        assert!(after.starts_with(b"{\"spool\":1,\"kind\":\"opencode\",\"session\":\"ses_1\",\"begun\":"));
+        assert!(after.starts_with(b"{\"spool\":2,\"kind\":\"opencode\",\"session\":\"ses_1\",\"begun\":"));
     }
 }
 
@@ -275,4 +277,73 @@ fn sessions_of_one_name_and_two_kinds_have_two_spools() {
     assert_eq!(names.len(), 2);
     let lengths: Vec<usize> = names.iter().map(String::len).collect();
     assert_eq!(lengths, vec!["/state/spool/".len() + 32 + SUFFIX.len(); 2]);
+}
+
+/// Hands over one entry and then waits for an answer that does not come.
+#[derive(Debug, Default)]
+struct Waiting {
+    life: Option<u32>,
+}
+
+impl crate::machine::Machine for Waiting {
+    fn poll_op(&mut self) -> Option<(Tag, Op)> {
+        None
+    }
+
+    fn handle_outcome(&mut self, _now: Now, _tag: Tag, _outcome: Outcome<'_>) {}
+}
+
+impl Feeder for Waiting {
+    fn look(&mut self, _now: Now, spool: &Spool) {
+        self.life = Some(spool.life());
+    }
+
+    fn go_on(&mut self, _now: Now, spool: &mut Spool) {
+        if self.life == Some(spool.life()) {
+            spool.push(&place(1, "m"), &said("e", "text"));
+        } else {
+            self.life = None;
+        }
+    }
+
+    fn is_looking(&self) -> bool {
+        self.life.is_some()
+    }
+
+    fn take_trouble(&mut self) -> Option<String> {
+        None
+    }
+
+    fn take_drift(&mut self) -> crate::agent::drift::Drift {
+        crate::agent::drift::Drift::default()
+    }
+}
+
+#[test]
+fn a_disk_that_was_full_in_the_middle_of_a_look_is_tried_again() {
+    let mut world = World::new();
+    let spool = Spool::new("/state", PATH_KIND, &session());
+    let mut feed = Feed::new(spool, alloc::boxed::Box::<Waiting>::default());
+    feed.look(at(0));
+    let mut perform = |feed: &mut Feed, is_full: bool| {
+        while let Some((tag, op)) = feed.poll_op() {
+            let full = Failure { kind: FailureKind::Other, text: "no space left on device" };
+            let absent = Failure { kind: FailureKind::NotFound, text: "not there" };
+            match op {
+                Op::Append { .. } if is_full => feed.handle_outcome(at(0), tag, Outcome::Failed(full)),
+                Op::Append { path, bytes } => {
+                    world.put_bytes(&path, &bytes, 1);
+                    feed.handle_outcome(at(0), tag, Outcome::Done);
+                }
+                _ => feed.handle_outcome(at(0), tag, Outcome::Failed(absent)),
+            }
+        }
+        read(&content(&world)).len()
+    };
+    assert_eq!(perform(&mut feed, true), 0);
+    // It is read again, which ends the look that went on; the next one hands over what was lost.
+    for expected in [0, 1] {
+        feed.look(at(300));
+        assert_eq!(perform(&mut feed, false), expected);
+    }
 }

@@ -17,7 +17,13 @@ use crate::source::spool::{Feed, path_of};
 const FILE: &str = "/g/tmp/p/chats/session-2026-06-08T11-00-0a1b2c3d.json";
 
 fn stored() -> Stored {
-    Stored { kind: AgentKind::Gemini, session: SessionId::from("s"), path: FILE.into(), under: "/g/tmp".into() }
+    Stored {
+        kind: AgentKind::Gemini,
+        session: SessionId::from("s"),
+        path: FILE.into(),
+        under: "/g/tmp".into(),
+        exists: true,
+    }
 }
 
 /// A session and the spool that it is fed into.
@@ -97,6 +103,29 @@ fn reply(rest: &str) -> String {
 
 fn with_call(state: &str) -> String {
     reply(&format!(r#""toolCalls":[{{{CALL},{state}}}],"#))
+}
+
+#[test]
+fn a_file_that_is_empty_for_a_moment_takes_nothing_back() {
+    let mut fed = Fed::new();
+    assert_eq!(fed.put(&document(&[&asked()]), 1_000), ["list it"]);
+    assert_eq!(fed.put("", 2_000), ["list it"]);
+    assert_eq!(fed.look(20_000), ["list it"]);
+    let more = message("u2", 9, r#""type":"user","content":"and then""#);
+    assert_eq!(fed.put(&document(&[&asked(), &more]), 21_000), ["list it", "and then"]);
+}
+
+#[test]
+fn a_document_that_is_resumed_as_a_log_goes_on_there() {
+    let mut fed = Fed::new();
+    assert_eq!(fed.put(&document(&[&asked()]), 1_000), ["list it"]);
+    let more = message("u2", 9, r#""type":"user","content":"and then""#);
+    let log = [r#"{"sessionId":"s","projectHash":"h"}"#, &asked(), &more, ""].join("\n");
+    fed.world.put(&format!("{FILE}l"), &log, at(5_000).wall.0);
+    assert_eq!(fed.look(5_000), ["list it", "and then"]);
+    // And back, should that be written last.
+    let last = message("u3", 12, r#""type":"user","content":"back""#);
+    assert_eq!(fed.put(&document(&[&asked(), &more, &last]), 9_000), ["list it", "and then", "back"]);
 }
 
 #[test]
