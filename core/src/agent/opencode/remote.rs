@@ -101,6 +101,8 @@ impl Remote {
             }
             Reply::TooLarge => return self.give_up(Some("a message of opencode's service is too long".into()), true),
             Reply::Unknown | Reply::Absent => return self.give_up(None, false),
+            // A service that does not page back is asked from the beginning.
+            Reply::Failed(_) if newest && self.back > 0 => return self.begin_anew(),
             Reply::Failed(why) => return self.give_up(Some(why), false),
         };
         self.found = true;

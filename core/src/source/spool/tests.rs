@@ -285,7 +285,7 @@ struct Waiting {
     life: Option<u32>,
 }
 
-impl crate::machine::Machine for Waiting {
+impl Machine for Waiting {
     fn poll_op(&mut self) -> Option<(Tag, Op)> {
         None
     }
