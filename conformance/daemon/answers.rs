@@ -1,5 +1,7 @@
 //! `POST /send`, `/approve` and `/agent-mode/cycle` over real sockets, by herdr's socket and by its program.
 
+use std::time::{Duration, Instant};
+
 use panewire_conformance::herdr::{Desk, Mode, Pane, Reaction, Typed};
 use panewire_conformance::sim::scene::{CWD, PANE};
 
@@ -112,6 +114,20 @@ fn a_server_that_was_started_again_has_approved_nothing() {
     machine.desk.change(|desk| desk.panes[0].terminal_id.push('a')).unwrap();
     assert_eq!(daemon.post("/approve", &body), applied);
     assert_eq!(typed(&machine), [Typed::new(PANE, "\r"), Typed::new(PANE, "\r")]);
+}
+
+#[test]
+fn a_slow_herdr_is_waited_for() {
+    let machine = Machine::new(&Desk { takes_ms: 250, ..desk() });
+    let daemon = machine.start(&[]);
+    for _socket_then_program in 0..2 {
+        let begun = Instant::now();
+        let sent = daemon.post("/send", &format!(r#"{{"pane":"{PANE}","key":"esc"}}"#));
+        assert_eq!(sent, said(200, r#"{"ok":true}"#));
+        assert!(begun.elapsed() >= Duration::from_millis(250));
+        assert_eq!(typed(&machine), [Typed::new(PANE, "\u{1b}")]);
+        machine.desk.change(|desk| desk.socket = Mode::NoServer).unwrap();
+    }
 }
 
 #[test]

@@ -109,11 +109,31 @@ fn a_client_that_takes_a_little_now_and_then_is_not_closed() {
 fn a_client_is_pinged_every_twenty_seconds() {
     let mut scene = Scene::with_entries(2);
     let client = scene.watch();
-    for (seconds, pings) in [(19, 0), (2, 1), (20, 2), (20, 3), (3_600 - 61, 180)] {
+    for (seconds, pings) in [(14, 0), (7, 1), (20, 2), (20, 3), (3_600 - 61, 180)] {
         scene.world.advance(Duration::from_secs(seconds));
         assert_eq!(scene.world.client(client).pings(), pings);
     }
     assert_eq!(scene.world.client(client).closing(), None);
+    scene.world.finish();
+}
+
+#[test]
+fn clients_that_came_at_different_times_are_pinged_together() {
+    let mut scene = Scene::with_entries(2);
+    let mut clients = Vec::new();
+    for _ in 0..8 {
+        clients.push(scene.watch());
+        scene.world.advance(Duration::from_millis(600));
+    }
+    let pings = |scene: &Scene| clients.iter().map(|client| scene.world.client(*client).pings()).sum::<usize>();
+    let mut moments = 0;
+    for _ in 0..400 {
+        let before = pings(&scene);
+        scene.world.advance(Duration::from_millis(50));
+        moments += usize::from(pings(&scene) > before);
+    }
+    assert_eq!(pings(&scene), clients.len());
+    assert!(moments <= 2, "eight clients of five seconds share two moments, not {moments}");
     scene.world.finish();
 }
 

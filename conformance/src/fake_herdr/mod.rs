@@ -52,6 +52,7 @@ pub fn command(program: &Path, arguments: impl Iterator<Item = OsString>) -> Exi
     if let Some(exit) = attach::command(&desk, &arguments) {
         return exit;
     }
+    std::thread::sleep(Duration::from_millis(desk.takes_ms));
     match answer::to_command(&desk, &arguments, &socket) {
         Some(said) => spoken(u8::try_from(said.exit).unwrap_or(1), &said.stdout, &said.stderr),
         None => loop {

@@ -5,7 +5,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread::JoinHandle;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use super::DeskFile;
@@ -43,7 +43,7 @@ impl Server {
         let listener = UnixListener::bind(socket)?;
         let over = Arc::new(AtomicBool::new(false));
         let asked = Arc::new(AtomicUsize::new(0));
-        let thread = std::thread::spawn({
+        let thread = thread::spawn({
             let (over, asked) = (Arc::clone(&over), Arc::clone(&asked));
             move || accept(&listener, (&desk, session.as_deref()), &over, &asked)
         });
@@ -110,6 +110,7 @@ fn converse(stream: UnixStream, (desk, session): (&DeskFile, Option<&str>)) -> i
     if desk.socket == Mode::Silent {
         return Ok(Some(stream));
     }
+    thread::sleep(Duration::from_millis(desk.takes_ms));
     if let Some(answer) = question.and_then(|question| answer::to_line(&desk, question)) {
         (&stream).write_all(format!("{answer}\n").as_bytes())?;
     }

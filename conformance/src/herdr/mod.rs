@@ -23,6 +23,8 @@ pub struct Desk {
     pub socket: Mode,
     /// How its command line behaves.
     pub cli: Mode,
+    /// Milliseconds that it takes for each answer.
+    pub takes_ms: u64,
     /// Its panes, those without an agent included.
     pub panes: Vec<Pane>,
     /// What their terminals show, with colours, by `pane_id`. A pane that is not here shows nothing.
