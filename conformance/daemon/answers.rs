@@ -119,14 +119,13 @@ fn a_server_that_was_started_again_has_approved_nothing() {
 #[test]
 fn a_slow_herdr_is_waited_for() {
     let machine = Machine::new(&Desk { takes_ms: 250, ..desk() });
-    let daemon = machine.start(&[]);
-    for _socket_then_program in 0..2 {
+    for by in ["socket", "cli"] {
+        let daemon = machine.start(&["--herdr", by]);
         let begun = Instant::now();
         let sent = daemon.post("/send", &format!(r#"{{"pane":"{PANE}","key":"esc"}}"#));
-        assert_eq!(sent, said(200, r#"{"ok":true}"#));
+        assert_eq!(sent, said(200, r#"{"ok":true}"#), "by {by}");
         assert!(begun.elapsed() >= Duration::from_millis(250));
-        assert_eq!(typed(&machine), [Typed::new(PANE, "\u{1b}")]);
-        machine.desk.change(|desk| desk.socket = Mode::NoServer).unwrap();
+        assert_eq!(typed(&machine), [Typed::new(PANE, "\u{1b}")], "by {by}");
     }
 }
 
