@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::machine;
-use super::machine::{Daemon, Machine};
+use super::machine::{BOUND, Daemon, Machine};
 
 fn snapshot(daemon: &Daemon) -> Value {
     let (status, body) = daemon.ask(&format!("/snapshot?token={}", daemon.token), false);
@@ -72,6 +72,32 @@ fn events_follow_the_snapshot_until_the_daemon_stops() {
     daemon.signal(Signal::TERM);
     assert_eq!(client.closed(), (1000, "server stopped".to_owned()));
     assert_eq!(daemon.wait(), Some(0));
+}
+
+#[test]
+fn herdr_is_listened_to_while_somebody_follows() {
+    let (machine, _) = machine_with_branch();
+    // A shell alone: nothing has to be asked every second.
+    machine.desk.change(|desk| desk.panes[0].agent = None).unwrap();
+    let daemon = machine.start(&[]);
+    assert!(machine.herdr().has_listeners(0, BOUND));
+    let mut client = daemon.events();
+    assert_eq!(client.next().kind(), "snapshot");
+    assert!(machine.herdr().has_listeners(1, BOUND));
+    for title in ["sowing", "raking", "mowing"] {
+        machine.desk.change(|desk| desk.panes[0].terminal_title_stripped = Some(title.into())).unwrap();
+        machine.herdr().tell(r#"{"data":{"type":"pane_updated"},"event":"pane_updated"}"#);
+        let change = client.next();
+        assert_eq!(
+            (change.kind(), &change.json["payload"]["pane"]["terminal_title_stripped"]),
+            ("pane_updated", &json!(title))
+        );
+    }
+    machine.herdr().hang_up();
+    assert!(machine.herdr().has_listeners(0, BOUND));
+    assert!(machine.herdr().has_listeners(1, BOUND), "it is tried again");
+    drop(client);
+    assert!(machine.herdr().has_listeners(0, BOUND));
 }
 
 #[test]

@@ -81,6 +81,11 @@ impl Machine {
         self.named.push(server);
     }
 
+    /// The server behind herdr's socket.
+    pub(crate) fn herdr(&self) -> &Server {
+        self.herdr.as_ref().unwrap()
+    }
+
     /// A path on this machine.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)

@@ -46,6 +46,7 @@ mod events;
 mod exchange;
 mod feeds;
 mod hints;
+mod listeners;
 mod long_lines;
 mod ops;
 mod push;
@@ -70,6 +71,7 @@ use self::errands::Errands;
 use self::events::Events;
 use self::exchange::Exchange;
 use self::hints::Directories;
+use self::listeners::Listeners;
 use self::long_lines::LongLines;
 use self::ops::{Ops, Owner};
 use self::push::Push;
@@ -116,6 +118,7 @@ pub struct Bridge {
     errands: Errands,
     attached: AttachedClients,
     events: Events,
+    listeners: Listeners,
     snapshots: Snapshots,
     push: Push,
     store: IndexStore,
@@ -175,6 +178,7 @@ impl Bridge {
             errands: Errands::default(),
             attached: AttachedClients::default(),
             events: Events::default(),
+            listeners: Listeners::default(),
             snapshots: Snapshots::default(),
             push: Push::default(),
             store,
@@ -339,6 +343,7 @@ impl Bridge {
                 }
             }
             Owner::Survey => return self.survey_outcome(tag, outcome),
+            Owner::Listener(no) => return self.heard(no, outcome),
             Owner::Push(no) => return self.push_outcome(no, tag, outcome),
             Owner::Store => {
                 self.store.handle_outcome(now, tag, outcome);

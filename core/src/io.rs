@@ -366,6 +366,19 @@ pub enum Op {
         /// Bytes of the answer at most; a longer one is [`FailureKind::TooLarge`].
         answer_cap: usize,
     },
+    /// Send one line over a fresh connection to a Unix socket, then read lines from it for as long as it is open; nothing more
+    /// is ever sent, and a silence has no limit. Answers: [`Outcome::Answer`] for each line, of which more follows, then
+    /// [`Outcome::Failed`] for its end. The next line is handed in when the core has taken the one before.
+    Listen {
+        /// The socket.
+        socket: String,
+        /// The request, with its newline. Sent in one write right after connecting.
+        line: Bytes,
+        /// Given up if the first line does not come within this, and answered with [`FailureKind::TimedOut`].
+        within: Duration,
+        /// Bytes of a line at most; a longer one is [`FailureKind::TooLarge`], and the end.
+        line_cap: usize,
+    },
     /// Ask a SQLite database that is there and stays as it is: opened read-only, closed again. Answer: [`Outcome::Rows`].
     /// A program that was built without SQLite answers [`FailureKind::Unsupported`].
     Query {

@@ -535,6 +535,22 @@ pub const EVENTS_POLL: Duration = Duration::from_secs(1);
 /// The same where there is no herdr, and sessions are looked for on disk.
 pub const STANDALONE_POLL: Duration = Duration::from_secs(10);
 
+/// The same while herdr itself says what changes, and there is no agent whose status it would not say.
+pub const EVENTS_SAFETY_POLL: Duration = Duration::from_secs(10);
+
+/// Time between two looks for changes that herdr's own events ask for. Twice as long after each that found nothing, up to
+/// [`EVENTS_POLL`].
+pub const EVENTS_HINT_REST: Duration = Duration::from_millis(100);
+
+/// Time between two tries to listen to the events of one server of herdr.
+pub const LISTEN_AGAIN: Duration = Duration::from_secs(10);
+
+/// Bytes of one event of herdr. A longer one ends its stream.
+pub const HERDR_EVENT_BYTES: usize = 64 * 1024;
+
+/// Events of one server of herdr between two looks. With one more it is not listened to until [`LISTEN_AGAIN`].
+pub const MAX_HERDR_EVENTS: u32 = 10_000;
+
 /// Times as long as a look for changes took is waited before the next one, if that is longer.
 pub const EVENTS_REST: u32 = 4;
 

@@ -1,6 +1,8 @@
 //! The answer to an operation, owned: it can wait in a queue or come from another thread.
 
+use std::convert::Infallible;
 use std::io;
+use std::sync::mpsc::Sender;
 
 use panewire_core::ids::{Handle, WatchId};
 use panewire_core::io::{Cell, DirEntry, Facts, Failure, FailureKind, Fin, Outcome};
@@ -52,6 +54,8 @@ pub enum Answer {
     },
     /// One line from a socket, without its newline.
     Line(Vec<u8>),
+    /// One of many. The next one is read when this has been dropped.
+    Heard(Vec<u8>, Sender<Infallible>),
     /// A database answered.
     Rows {
         /// The rows.
@@ -85,7 +89,7 @@ impl Answer {
             Self::Terminal(_) | Self::Started => Outcome::Started,
             Self::Random(bytes) => Outcome::Random(bytes),
             Self::Ran { exit, stdout, stderr } => Outcome::Ran { exit: *exit, stdout, stderr },
-            Self::Line(line) => Outcome::Answer(line),
+            Self::Line(line) | Self::Heard(line, _) => Outcome::Answer(line),
             Self::Rows { rows, truncated } => Outcome::Rows { rows, truncated: *truncated },
             Self::Fetched { status, body } => Outcome::Fetched { status: *status, body },
             Self::Done => Outcome::Done,
@@ -96,7 +100,7 @@ impl Answer {
     /// Whether more of the same operation follows.
     pub(crate) const fn fin(&self) -> Fin {
         match self {
-            Self::Terminal(_) | Self::Started => Fin::More,
+            Self::Terminal(_) | Self::Started | Self::Heard(..) => Fin::More,
             _ => Fin::Last,
         }
     }

@@ -1,7 +1,9 @@
 //! How long an operation may take, and whether anybody still waits for it.
 
-use std::sync::Arc;
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, Timespec, poll};
@@ -11,18 +13,41 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// Ends an operation early, from any thread.
 #[derive(Debug, Clone, Default)]
-pub struct Cancel(Arc<AtomicBool>);
+pub struct Cancel(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    is_cancelled: AtomicBool,
+    /// What somebody reads from without a deadline.
+    stream: Mutex<Option<UnixStream>>,
+}
 
 impl Cancel {
     /// Nobody waits any more.
     pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.is_cancelled.store(true, Ordering::Relaxed);
+        if let Some(stream) = self.stream().take() {
+            // Whoever reads from it finds its end.
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+
+    /// Shuts this stream when nobody waits any more, also if that is so already.
+    pub(crate) fn shuts(&self, stream: UnixStream) {
+        *self.stream() = Some(stream);
+        if self.is_cancelled() {
+            self.cancel();
+        }
+    }
+
+    fn stream(&self) -> MutexGuard<'_, Option<UnixStream>> {
+        self.0.stream.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether nobody waits any more.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.0.is_cancelled.load(Ordering::Relaxed)
     }
 }
 
@@ -38,6 +63,11 @@ impl Limit {
     #[must_use]
     pub fn begin(cancel: Cancel) -> Self {
         Self { asked: Instant::now(), cancel }
+    }
+
+    /// Shuts this stream when nobody waits any more.
+    pub(crate) fn shuts(&self, stream: UnixStream) {
+        self.cancel.shuts(stream);
     }
 
     /// What is left of `within`, or nothing if it is over or nobody waits.

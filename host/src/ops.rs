@@ -3,15 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::File;
 use std::mem;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::task::{Context, Waker};
 
 use panewire_core::ids::{Handle, OpId};
 use panewire_core::io::{FailureKind, Op};
+use panewire_core::limits::MAX_HERDR_SESSIONS;
 
 use crate::signal::listen;
 use crate::terminal::Terminal;
-use crate::{Answer, Cancel, Limit, Performer, Pool};
+use crate::{Answer, Cancel, Limit, Performer, Pool, unix};
 
 /// Operations that only read: as many at once as keep a disk busy.
 const READING: usize = 4;
@@ -24,6 +25,10 @@ const ASKING: usize = 32;
 
 /// Waiting for servers of HTTP. Some of them are not on this machine, and may be silent for long: that holds nobody else.
 const FETCHING: usize = 16;
+
+/// Listening to others, for as long as they talk: each takes a thread that only waits. As many as the core asks for, and
+/// some that are just being hung up.
+const LISTENING: usize = 2 * (MAX_HERDR_SESSIONS + 1);
 
 /// The operations that are not yet answered, and the answers that the core has not yet taken.
 #[derive(Debug, Default)]
@@ -38,7 +43,7 @@ pub(crate) struct Ops {
 
 #[derive(Debug)]
 struct State {
-    lanes: [Lane; 4],
+    lanes: [Lane; 5],
     /// Operations that the core waits for.
     wanted: BTreeMap<OpId, Cancel>,
     /// Reads of one file, in the order in which they were asked; each is answered when those before it are.
@@ -139,7 +144,7 @@ impl Ops {
 
     /// Whether the pool still writes our own state, or waits for others.
     pub(crate) fn is_at_work(&self) -> bool {
-        let [_, writing, asking, fetching] = &self.state.lanes;
+        let [_, writing, asking, fetching, _] = &self.state.lanes;
         writing.room < WRITING || !writing.waiting.is_empty() || asking.room < ASKING || fetching.room < FETCHING
     }
 
@@ -173,6 +178,8 @@ impl Ops {
                     }
                     continue;
                 }
+                Answer::Heard(..) if self.state.wanted.contains_key(&id) => return Some((id, answer)),
+                Answer::Heard(..) => {}
                 answer if self.state.wanted.remove(&id).is_some() => return Some((id, answer)),
                 // Nobody else knows of a file that was opened for nobody.
                 answer => self.performer.discard(&answer),
@@ -202,7 +209,12 @@ impl Ops {
             lane.room -= 1;
             let (performer, arrivals) = (self.performer.clone(), Arc::clone(&self.arrivals));
             self.pool.run(move || {
-                let answer = performer.perform(&op, &limit);
+                let answer = match &op {
+                    Op::Listen { socket, line, within, line_cap } => {
+                        unix::listen((socket, line), *line_cap, *within, &limit, |line| arrivals.tell(id, line))
+                    }
+                    op => performer.perform(op, &limit),
+                };
                 arrivals.push(Arrival { lane: Some(index), id, handle, answer });
             });
         }
@@ -234,7 +246,7 @@ impl Default for State {
     fn default() -> Self {
         let lane = |room| Lane { room, waiting: VecDeque::new() };
         Self {
-            lanes: [lane(READING), lane(WRITING), lane(ASKING), lane(FETCHING)],
+            lanes: [lane(READING), lane(WRITING), lane(ASKING), lane(FETCHING), lane(LISTENING)],
             wanted: BTreeMap::new(),
             reads: BTreeMap::new(),
             ready: VecDeque::new(),
@@ -252,6 +264,13 @@ impl Arrivals {
         if let Some(waker) = waker {
             waker.wake();
         }
+    }
+
+    /// Hands a line on, and waits until nobody needs it any more.
+    fn tell(&self, id: OpId, line: Vec<u8>) {
+        let (held, done) = mpsc::channel();
+        self.push(Arrival { lane: None, id, handle: None, answer: Answer::Heard(line, held) });
+        let Err(_) = done.recv();
     }
 
     fn take(&self, cx: &Context<'_>) -> Vec<Arrival> {
@@ -277,6 +296,7 @@ const fn lane_of(op: &Op) -> usize {
         Op::Write { .. } | Op::Append { .. } | Op::Load { .. } | Op::Remove { .. } => 1,
         Op::Run { .. } | Op::Pty { .. } | Op::Call { .. } | Op::Query { .. } => 2,
         Op::Fetch { .. } => 3,
+        Op::Listen { .. } => 4,
         _ => 0,
     }
 }

@@ -1,6 +1,8 @@
-//! One question over a fresh connection to a Unix socket.
+//! One question over a fresh connection to a Unix socket, and its answer, or as many lines as come.
 
+use std::convert::Infallible;
 use std::io::{self, Read as _, Write as _};
+use std::mem;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
@@ -23,7 +25,37 @@ pub fn call(socket: &str, line: &[u8], answer_cap: usize, within: Duration, limi
     ask(socket, line, answer_cap, within, limit).unwrap_or_else(|failed| failed)
 }
 
+/// [`Op::Listen`](panewire_core::io::Op::Listen): the same, and every line that comes is handed to `hear`, which comes back when
+/// there is room for the next. Gives back why there are no more.
+pub fn listen(
+    (socket, line): (&str, &[u8]),
+    line_cap: usize,
+    within: Duration,
+    limit: &Limit,
+    mut hear: impl FnMut(Vec<u8>),
+) -> Answer {
+    let listened = (|| {
+        let mut stream = send(socket, line, within, limit)?;
+        let mut rest = Vec::new();
+        hear(next_line(&mut stream, &mut rest, line_cap, within, limit)?);
+        // From here on nothing but the other side or a cancel ends the wait, and nothing wakes this thread.
+        limit.shuts(stream.try_clone()?);
+        stream.set_nonblocking(false)?;
+        loop {
+            hear(next_line(&mut stream, &mut rest, line_cap, within, limit)?);
+        }
+    })();
+    let Err(ended): Result<Infallible, Answer> = listened;
+    ended
+}
+
 fn ask(socket: &str, line: &[u8], answer_cap: usize, within: Duration, limit: &Limit) -> Result<Answer, Answer> {
+    let mut stream = send(socket, line, within, limit)?;
+    next_line(&mut stream, &mut Vec::new(), answer_cap, within, limit).map(Answer::Line)
+}
+
+/// Connects and sends.
+fn send(socket: &str, line: &[u8], within: Duration, limit: &Limit) -> Result<UnixStream, Answer> {
     let address = SocketAddrUnix::new(socket)?;
     let mut stream = loop {
         match connect(&address) {
@@ -46,24 +78,36 @@ fn ask(socket: &str, line: &[u8], answer_cap: usize, within: Duration, limit: &L
             }
         }
     }
-    let mut answer = Vec::new();
+    Ok(stream)
+}
+
+/// The next line, of what was read before and what comes; `read` keeps what was read beyond it.
+fn next_line(
+    stream: &mut UnixStream,
+    read: &mut Vec<u8>,
+    cap: usize,
+    within: Duration,
+    limit: &Limit,
+) -> Result<Vec<u8>, Answer> {
     let mut buffer = [0; 8192];
+    let mut searched = 0;
     loop {
+        let end = read.iter().skip(searched).position(|byte| *byte == b'\n').map(|end| searched + end);
+        if end.unwrap_or(read.len()) > cap {
+            return Err(Answer::Failed(FailureKind::TooLarge, format!("answer of over {cap} bytes")));
+        }
+        if let Some(end) = end {
+            let rest = read.split_off(end + 1);
+            let mut line = mem::replace(read, rest);
+            line.truncate(end);
+            return Ok(line);
+        }
+        searched = read.len();
         match stream.read(&mut buffer) {
             Ok(0) => return Err(lost("closed without an answer")),
-            Ok(read) => {
-                let piece = buffer.get(..read).unwrap_or_default();
-                let end = piece.iter().position(|byte| *byte == b'\n');
-                answer.extend_from_slice(piece.get(..end.unwrap_or(read)).unwrap_or_default());
-                if answer.len() > answer_cap {
-                    return Err(Answer::Failed(FailureKind::TooLarge, format!("answer of over {answer_cap} bytes")));
-                }
-                if end.is_some() {
-                    return Ok(Answer::Line(answer));
-                }
-            }
+            Ok(count) => read.extend_from_slice(buffer.get(..count).unwrap_or_default()),
             Err(error) => {
-                wait_after(&error, &stream, PollFlags::IN, within, limit).ok_or_else(|| lost(&error.to_string()))??
+                wait_after(&error, stream, PollFlags::IN, within, limit).ok_or_else(|| lost(&error.to_string()))??
             }
         }
     }
@@ -186,5 +230,47 @@ mod tests {
         }
         let kind = failure(&question(&path, Duration::from_millis(100)));
         assert!(matches!(kind, FailureKind::TimedOut | FailureKind::Unreachable), "{kind:?}");
+    }
+
+    #[test]
+    fn every_line_is_heard_until_the_other_side_or_nobody_waits_any_more() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("s");
+        let listener = UnixListener::bind(&path).unwrap();
+        let (sender, heard) = std::sync::mpsc::channel();
+        let listen_at = |cancel: &Cancel| {
+            let (path, sender, limit) = (path.clone(), sender.clone(), Limit::begin(cancel.clone()));
+            thread::spawn(move || {
+                let hear = |line| sender.send(String::from_utf8(line).unwrap()).unwrap();
+                listen((path.to_str().unwrap(), b"hello\n"), 10, LONG, &limit, hear)
+            })
+        };
+        let next = || heard.recv_timeout(LONG).unwrap();
+
+        let listening = listen_at(&Cancel::default());
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.write_all(b"one\ntwo\n\nth").unwrap();
+        assert_eq!([next(), next(), next()], ["one", "two", ""]);
+        stream.write_all(b"ree\n").unwrap();
+        assert_eq!(next(), "three");
+        drop(stream);
+        assert_eq!(failure(&listening.join().unwrap()), FailureKind::Lost);
+
+        let listening = listen_at(&Cancel::default());
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.write_all(b"0123456789\n0123456789a").unwrap();
+        assert_eq!(next(), "0123456789");
+        assert_eq!(failure(&listening.join().unwrap()), FailureKind::TooLarge);
+
+        let cancel = Cancel::default();
+        let listening = listen_at(&cancel);
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.write_all(b"one\n").unwrap();
+        assert_eq!(next(), "one");
+        cancel.cancel();
+        assert_eq!(failure(&listening.join().unwrap()), FailureKind::Lost);
+        let mut said = Vec::new();
+        stream.read_to_end(&mut said).unwrap();
+        assert_eq!(said, b"hello\n", "nothing more is ever sent");
     }
 }

@@ -8,6 +8,7 @@
 
 mod attach;
 mod desk;
+mod listeners;
 mod server;
 
 use std::ffi::OsString;

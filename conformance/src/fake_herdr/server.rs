@@ -9,6 +9,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use super::DeskFile;
+use super::listeners::Listeners;
 use crate::herdr::{Mode, Typed, answer};
 
 /// The longest question that is read; herdr itself closes at 1 MiB.
@@ -22,6 +23,7 @@ pub struct Server {
     socket: PathBuf,
     over: Arc<AtomicBool>,
     asked: Arc<AtomicUsize>,
+    listeners: Listeners,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -43,17 +45,34 @@ impl Server {
         let listener = UnixListener::bind(socket)?;
         let over = Arc::new(AtomicBool::new(false));
         let asked = Arc::new(AtomicUsize::new(0));
+        let listeners = Listeners::default();
         let thread = thread::spawn({
-            let (over, asked) = (Arc::clone(&over), Arc::clone(&asked));
-            move || accept(&listener, (&desk, session.as_deref()), &over, &asked)
+            let (over, asked, listeners) = (Arc::clone(&over), Arc::clone(&asked), listeners.clone());
+            move || accept(&listener, (&desk, session.as_deref()), &over, (&asked, &listeners))
         });
-        Ok(Self { socket: socket.into(), over, asked, thread: Some(thread) })
+        Ok(Self { socket: socket.into(), over, asked, listeners, thread: Some(thread) })
     }
 
     /// Connections that were made to it.
     #[must_use]
     pub fn asked(&self) -> usize {
         self.asked.load(Ordering::Relaxed)
+    }
+
+    /// Tells all who listen to its events; by itself it tells nothing.
+    pub fn tell(&self, event: &str) {
+        self.listeners.tell(event);
+    }
+
+    /// Hangs up on all who listen.
+    pub fn hang_up(&self) {
+        self.listeners.hang_up();
+    }
+
+    /// Waits until so many listen; `false` if that takes longer than `within`.
+    #[must_use]
+    pub fn has_listeners(&self, listeners: usize, within: Duration) -> bool {
+        self.listeners.wait_for(listeners, within)
     }
 
     /// Waits for its end, which only the end of the process brings.
@@ -69,6 +88,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
+        self.listeners.hang_up();
         let woken = UnixStream::connect(&self.socket).is_ok();
         if let Some(thread) = self.thread.take().filter(|_| woken) {
             let _ = thread.join();
@@ -77,7 +97,12 @@ impl Drop for Server {
     }
 }
 
-fn accept(listener: &UnixListener, desk: (&DeskFile, Option<&str>), over: &AtomicBool, asked: &AtomicUsize) {
+fn accept(
+    listener: &UnixListener,
+    desk: (&DeskFile, Option<&str>),
+    over: &AtomicBool,
+    (asked, listeners): (&AtomicUsize, &Listeners),
+) {
     let mut silent = Vec::new();
     for stream in listener.incoming() {
         if over.load(Ordering::Relaxed) {
@@ -85,13 +110,17 @@ fn accept(listener: &UnixListener, desk: (&DeskFile, Option<&str>), over: &Atomi
         }
         asked.fetch_add(1, Ordering::Relaxed);
         if let Ok(stream) = stream {
-            silent.extend(converse(stream, desk).ok().flatten());
+            silent.extend(converse(stream, desk, listeners).ok().flatten());
         }
     }
 }
 
 /// Answers the one question; a connection that is never answered is given back, to be kept open.
-fn converse(stream: UnixStream, (desk, session): (&DeskFile, Option<&str>)) -> io::Result<Option<UnixStream>> {
+fn converse(
+    stream: UnixStream,
+    (desk, session): (&DeskFile, Option<&str>),
+    listeners: &Listeners,
+) -> io::Result<Option<UnixStream>> {
     let file = desk;
     let mut desk = file.read()?;
     if let Some(session) = session {
@@ -113,6 +142,9 @@ fn converse(stream: UnixStream, (desk, session): (&DeskFile, Option<&str>)) -> i
     thread::sleep(Duration::from_millis(desk.takes_ms));
     if let Some(answer) = question.and_then(|question| answer::to_line(&desk, question)) {
         (&stream).write_all(format!("{answer}\n").as_bytes())?;
+        if answer.contains(r#""type":"subscription_started""#) {
+            listeners.add(stream)?;
+        }
     }
     Ok(None)
 }
@@ -163,5 +195,25 @@ mod tests {
         stream.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
         let error = stream.read(&mut [0; 1]).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+    }
+
+    #[test]
+    fn who_listens_is_told_until_it_says_something() {
+        let dir = tempfile::tempdir().unwrap();
+        let desk = DeskFile::at(dir.path().join("herdr.json"));
+        desk.write(&Desk::default()).unwrap();
+        let socket = dir.path().join("herdr.sock");
+        let server = Server::start(&socket, desk).unwrap();
+        let mut stream = UnixStream::connect(&socket).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        // As captured: `raw/subscribe-then-write`.
+        let question = r#"{"id":"a","method":"events.subscribe","params":{"subscriptions":[{"type":"pane.closed"}]}}"#;
+        stream.write_all(format!("{question}\n").as_bytes()).unwrap();
+        assert!(server.has_listeners(1, Duration::from_secs(10)));
+        server.tell("{}");
+        let heard: Vec<String> = BufReader::new(&stream).lines().take(2).map(Result::unwrap).collect();
+        assert_eq!(heard, [r#"{"id":"a","result":{"type":"subscription_started"}}"#, "{}"]);
+        stream.write_all(b"x").unwrap();
+        assert!(server.has_listeners(0, Duration::from_secs(10)));
     }
 }

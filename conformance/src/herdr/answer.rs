@@ -64,6 +64,7 @@ enum Found<'a> {
     PaneInfo { pane: Value },
     PaneRead { read: Read<'a> },
     Ok,
+    SubscriptionStarted,
     Pong { version: &'static str, protocol: u32, capabilities: Capabilities },
 }
 
@@ -217,6 +218,7 @@ fn find<'a>(desk: &'a Desk, method: &str, asked: &Asked<'a>) -> Result<Found<'a>
             protocol: PROTOCOL,
             capabilities: Capabilities { live_handoff: true, detached_server_daemon: false },
         }),
+        ("events.subscribe", _) => Ok(Found::SubscriptionStarted),
         ("agent.list", _) => Ok(Found::AgentList { agents: agents().collect() }),
         ("session.snapshot", _) => Ok(Found::SessionSnapshot { snapshot: snapshot::of(desk) }),
         ("pane.get" | "pane.read", None) => Err(invalid("missing field `pane_id`")),

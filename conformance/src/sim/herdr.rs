@@ -18,6 +18,8 @@ pub struct Herdr {
     pub socket_latency: Duration,
     /// How long a run of its program takes.
     pub cli_latency: Duration,
+    /// Whether it tells what happens to those who ask for it; older ones do not.
+    pub tells: bool,
     /// Whether its program is installed.
     pub installed: bool,
     questions: Vec<String>,
@@ -28,7 +30,7 @@ impl Herdr {
     #[must_use]
     pub fn new() -> Self {
         let (socket_latency, cli_latency) = (Duration::ZERO, Duration::ZERO);
-        Self { desk: Desk::default(), socket_latency, cli_latency, installed: true, questions: Vec::new() }
+        Self { desk: Desk::default(), socket_latency, cli_latency, tells: true, installed: true, questions: Vec::new() }
     }
 
     /// Opens a pane.
@@ -104,6 +106,23 @@ impl Herdr {
             return timed_out(within);
         }
         in_time(reply, self.socket_latency, within)
+    }
+
+    /// Takes the request of somebody who wants to listen: its first line, or why there is none.
+    pub(super) fn subscribe(&self, socket: &str, line: &[u8], within: Duration) -> Performed {
+        let Some(desk) = self.behind(socket).filter(|desk| desk.socket != Mode::NoServer) else {
+            return at_once(Reply::failed(FailureKind::NotFound));
+        };
+        if !self.tells {
+            let refused =
+                r#"{"id":"","error":{"code":"invalid_request","message":"unknown variant `events.subscribe`"}}"#;
+            return at_once(Reply::Answer(refused.into()));
+        }
+        match answer::to_line(desk, String::from_utf8_lossy(line).trim_end()) {
+            Some(answer) => at_once(Reply::Answer(answer.into_bytes())),
+            None if matches!(desk.socket, Mode::Wedged | Mode::Silent) => timed_out(within),
+            None => at_once(Reply::failed(FailureKind::Lost)),
+        }
     }
 
     /// The server that listens on this socket.

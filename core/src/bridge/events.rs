@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   upgrade ── a survey ──▶ accepted, snapshot ──▶ every second while somebody follows: a survey, and what has changed
-//!                  └ herdr does not answer: 502      what is done here is told at once
+//!                  └ herdr does not answer: 502      sooner where herdr's own events say so; what is done here at once
 //! ```
 
 use alloc::collections::BTreeMap;
@@ -17,7 +17,7 @@ use super::exchange::Exchange;
 use crate::http::Manner;
 use crate::ids::ExId;
 use crate::io::{CloseCode, Message, Output};
-use crate::limits::{EVENTS_POLL, EVENTS_REST, PUSH_POLL, STANDALONE_POLL};
+use crate::limits::{EVENTS_POLL, EVENTS_REST, EVENTS_SAFETY_POLL, PUSH_POLL, STANDALONE_POLL};
 use crate::mobile::changes::Changes;
 use crate::mobile::events::{self, Event};
 use crate::mobile::subscriber::Subscriber;
@@ -90,6 +90,7 @@ impl Bridge {
             (self.events.shown, self.events.first) = (None, None);
             if !self.is_pushing() {
                 self.timers.stop(Timer::Events);
+                self.stop_listening();
             }
         }
     }
@@ -101,37 +102,44 @@ impl Bridge {
         }
     }
 
-    /// Tells what has changed since the survey before.
-    pub(super) fn tell_changes(&mut self, surveyed: &Surveyed, body: &Value) {
+    /// Tells what has changed since the survey before; whether there was anything.
+    pub(super) fn tell_changes(&mut self, surveyed: &Surveyed, body: &Value) -> bool {
         self.events.standalone = surveyed.servers.is_empty();
         self.events.first = None;
-        let Some(shown) = &mut self.events.shown else { return };
+        let Some(shown) = &mut self.events.shown else { return false };
         let failed = surveyed.failed.iter().map(|(session, why)| (session.label(), why.as_str()));
-        for event in shown.update(body, failed) {
-            self.publish(&event);
+        let changes = shown.update(body, failed);
+        for event in &changes {
+            self.publish(event);
         }
+        !changes.is_empty()
     }
 
-    /// Tells that herdr does not answer.
-    pub(super) fn tell_loss(&mut self, failed: &[(HerdrSession, String)]) {
+    /// Tells that herdr does not answer; whether that is news.
+    pub(super) fn tell_loss(&mut self, failed: &[(HerdrSession, String)]) -> bool {
         self.events.first = None;
-        let Some(shown) = &mut self.events.shown else { return };
+        let Some(shown) = &mut self.events.shown else { return false };
         let lost: Vec<Event> = failed.iter().filter_map(|(session, why)| shown.lose(session.label(), why)).collect();
-        for event in lost {
-            self.publish(&event);
+        for event in &lost {
+            self.publish(event);
         }
+        !lost.is_empty()
     }
 
-    /// A survey is over: the next one comes after a while, a longer one if this took long.
-    pub(super) fn survey_again(&mut self, began: Instant) {
+    /// A survey is over, and found something new, or not: the next one comes after a while, a longer one if this took long.
+    pub(super) fn survey_again(&mut self, began: Instant, found: bool) {
+        let now = self.now.mono;
+        let rest = now.since(began).saturating_mul(EVENTS_REST);
+        self.listeners.look_ended(now, found, rest);
         if self.wants_surveys() {
             let every = match (self.events.standalone, &self.events.shown) {
                 (true, _) => STANDALONE_POLL,
+                (false, _) if self.listeners.tell_all() => EVENTS_SAFETY_POLL,
                 (false, Some(_)) => EVENTS_POLL,
                 (false, None) => PUSH_POLL,
             };
-            let rest = self.now.mono.since(began).saturating_mul(EVENTS_REST);
-            self.timers.set(Timer::Events, self.now.mono.plus(every.max(rest)));
+            let next = now.plus(every.max(rest));
+            self.timers.set(Timer::Events, self.listeners.next_look().map_or(next, |hinted| hinted.min(next)));
         }
     }
 
@@ -143,7 +151,7 @@ impl Bridge {
     }
 
     /// Whether there is anybody for whom changes are looked for.
-    fn wants_surveys(&self) -> bool {
+    pub(super) fn wants_surveys(&self) -> bool {
         self.events.shown.is_some() || self.is_pushing()
     }
 

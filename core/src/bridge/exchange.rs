@@ -264,6 +264,7 @@ impl Bridge {
         for ex in open {
             self.end(ex, &Ending::STOPPED);
         }
+        self.stop_listening();
         for no in self.streams.numbers() {
             self.save_index(no, true);
         }

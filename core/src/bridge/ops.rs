@@ -35,6 +35,8 @@ pub(crate) enum Owner {
     Census,
     /// The survey of everything for a snapshot.
     Survey,
+    /// The events of a server of herdr.
+    Listener(u64),
     /// A message that is made or pushed.
     Push(u64),
     /// The saved indexes.

@@ -77,14 +77,15 @@ impl Bridge {
         !self.config.push.targets.is_empty() && self.config.herdr.mode != HerdrMode::Off && !self.stopping
     }
 
-    /// Takes what agents do now.
-    pub(super) fn watch_for_push(&mut self, surveyed: &Surveyed) {
+    /// Takes what agents do now; whether there was anything to tell.
+    pub(super) fn watch_for_push(&mut self, surveyed: &Surveyed) -> bool {
         if !self.is_pushing() {
-            return;
+            return false;
         }
         let agents = surveyed.agents.values().filter_map(|facts| facts.agent.as_ref());
         let alerts =
             self.push.watcher.observe(agents, |session| surveyed.failed.iter().any(|(down, _)| down == session));
+        let found = !alerts.is_empty();
         for alert in alerts {
             if self.config.push.detail == PushDetail::Full {
                 let inspect = Inspect::new(self.now, &self.config.herdr, alert.agent.pane.clone());
@@ -93,6 +94,7 @@ impl Bridge {
                 self.send_push(&alert, None);
             }
         }
+        found
     }
 
     pub(super) fn push_outcome(&mut self, no: u64, tag: Tag, outcome: Outcome<'_>) {

@@ -45,6 +45,7 @@ impl Bridge {
         if self.snapshots.survey.is_none() {
             let memory = core::mem::take(&mut self.snapshots.memory);
             self.snapshots.began = self.now.mono;
+            self.listeners.look_begins();
             self.snapshots.survey = Some(Box::new(Survey::new(self.now, &self.config, memory)));
             self.run_survey();
         }
@@ -63,19 +64,30 @@ impl Bridge {
         let Some((result, memory)) = survey.take_result() else { return };
         self.snapshots.survey = None;
         self.snapshots.memory = memory;
-        match result {
+        let found = match result {
             Ok(surveyed) => {
                 let body = snapshot::body(&surveyed, &self.subagents(&surveyed));
-                self.tell_changes(&surveyed, &body);
-                self.watch_for_push(&surveyed);
+                let changed = self.tell_changes(&surveyed, &body);
+                let alerted = self.watch_for_push(&surveyed);
                 self.show_snapshot(&surveyed, &body);
+                if self.wants_surveys() {
+                    self.listen_to(&surveyed);
+                }
+                changed || alerted
             }
             Err(failed) => {
-                self.tell_loss(&failed);
+                let lost = self.tell_loss(&failed);
+                self.listeners.look_failed();
                 self.refuse_snapshot(failed.first().map_or("herdr does not answer", |(_, why)| why));
+                lost
             }
-        }
-        self.survey_again(self.snapshots.began);
+        };
+        self.survey_again(self.snapshots.began, found);
+    }
+
+    /// Whether everything is being looked at.
+    pub(super) fn is_surveying(&self) -> bool {
+        self.snapshots.survey.is_some()
     }
 
     /// The children of each agent whose conversation is followed anyway.

@@ -14,6 +14,7 @@ mod answer;
 mod everywhere;
 mod occupant;
 mod session;
+mod subscription;
 
 use alloc::boxed::Box;
 use alloc::string::{String, ToString as _};
@@ -29,6 +30,7 @@ pub use everywhere::{Everywhere, Replies};
 pub use occupant::Occupant;
 pub use session::HerdrSession;
 pub(crate) use session::{is_session_name, socket_in};
+pub(crate) use subscription::{is_started, listen};
 
 use answer::Verdict;
 

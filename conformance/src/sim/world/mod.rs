@@ -18,7 +18,7 @@ use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 
 use panewire_core::ids::{ExId, Handle, OpId};
-use panewire_core::io::{Fault, Fin, Input, Level, Message, Output, Request, Why};
+use panewire_core::io::{FailureKind, Fault, Fin, Input, Level, Message, Output, Request, Why};
 use panewire_core::limits::STREAM_GRACE;
 use panewire_core::time::{Instant, Now};
 use panewire_core::{Bridge, Config, Misuse};
@@ -89,6 +89,8 @@ pub struct World<F: Face = Bridge> {
     wait: (Option<Instant>, Why),
     idle_ticks: usize,
     pending: BTreeSet<OpId>,
+    /// Those of them that listen to herdr.
+    listening: BTreeSet<OpId>,
     read_turn: BTreeMap<Handle, Instant>,
     log: Vec<(Level, String)>,
     story: Story,
@@ -152,6 +154,7 @@ impl<F: Face> World<F> {
             wait: (None, Why::Idle),
             idle_ticks: 0,
             pending: BTreeSet::new(),
+            listening: BTreeSet::new(),
             read_turn: BTreeMap::new(),
             log: Vec::new(),
             story: Story::default(),
@@ -194,6 +197,7 @@ impl<F: Face> World<F> {
         self.clients.values_mut().for_each(Client::go);
         self.agenda.retain(|_, due| matches!(due, Due::Script(_)));
         self.pending.clear();
+        self.listening.clear();
         self.read_turn.clear();
         self.disk.close_all();
         self.hints.end_all();
@@ -313,6 +317,28 @@ impl<F: Face> World<F> {
         }
     }
 
+    /// herdr tells this to all who listen, so often.
+    pub fn tell(&mut self, line: &str, times: usize) {
+        for op in self.listening.clone() {
+            for _ in 0..times {
+                self.arrange(self.clock.mono(), Due::Outcome(op, Reply::Answer(line.into())));
+            }
+        }
+    }
+
+    /// herdr hangs up on all who listen.
+    pub fn hang_up(&mut self) {
+        for op in self.listening.clone() {
+            self.arrange(self.clock.mono(), Due::Outcome(op, Reply::failed(FailureKind::Lost)));
+        }
+    }
+
+    /// How many streams of herdr are listened to.
+    #[must_use]
+    pub fn listeners(&self) -> usize {
+        self.listening.len()
+    }
+
     /// The runtime is told to stop.
     pub fn shut_down(&mut self) {
         self.hand(Input::Shutdown);
@@ -388,7 +414,9 @@ impl<F: Face> World<F> {
         if !watched.is_empty() {
             self.violate(format!("still watched at the end: {watched}"));
         }
-        if !self.pending.is_empty() {
+        // Who watches for somebody that is to be pushed to goes on to listen.
+        let goes_on = self.wait.1 == Why::EventsPoll;
+        if self.pending.iter().any(|op| !goes_on || !self.listening.contains(op)) {
             self.violate(format!("operations still wanted at the end: {:?}", self.pending));
         }
         self.judge();
@@ -451,8 +479,12 @@ impl<F: Face> World<F> {
     fn happen(&mut self, due: Due<F>) {
         match due {
             Due::Outcome(op, reply) => {
-                let fin = if reply == Reply::Started { Fin::More } else { Fin::Last };
+                let more = reply == Reply::Started || matches!(reply, Reply::Answer(_)) && self.listening.contains(&op);
+                let fin = if more { Fin::More } else { Fin::Last };
                 let wanted = if fin == Fin::More { self.pending.contains(&op) } else { self.pending.remove(&op) };
+                if fin == Fin::Last {
+                    self.listening.remove(&op);
+                }
                 if wanted {
                     self.hand(Input::Outcome(op, reply.outcome(), fin));
                 }

@@ -53,6 +53,12 @@ impl<F: Face> World<F> {
         if !self.pending.insert(op_id) {
             return Err(format!("{op_id:?} is used twice"));
         }
+        if let Op::Listen { socket, line, within, .. } = op {
+            let Performed { reply, after } = self.herdr.subscribe(socket, line, *within);
+            self.arrange(self.clock.mono().plus(after), Due::Outcome(op_id, reply));
+            self.listening.insert(op_id);
+            return Ok(());
+        }
         let watched = self.hints.perform(op, &self.disk);
         let performed = watched.or_else(|| self.disk.perform(op)).or_else(|| self.herdr.perform(op));
         let performed = performed.or_else(|| self.web.perform(op));
@@ -94,6 +100,7 @@ impl<F: Face> World<F> {
         if !self.pending.remove(&op_id) {
             return Err(format!("{op_id:?} is cancelled and was not under way"));
         }
+        self.listening.remove(&op_id);
         for client in self.clients.values_mut() {
             client.at_terminal = client.at_terminal.filter(|op| *op != op_id);
         }
@@ -186,7 +193,7 @@ fn check_bounds(op: &Op) -> Result<(), String> {
         Op::Read { len, .. } => (1..=MAX_READ_BYTES).contains(len),
         Op::Random { bytes } => (1..=MAX_RANDOM_BYTES).contains(bytes),
         Op::Run { argv, within, output_cap } => !argv.is_empty() && *within <= HERDR_BUDGET && *output_cap > 0,
-        Op::Call { line, within, answer_cap, .. } => {
+        Op::Listen { line, within, line_cap: answer_cap, .. } | Op::Call { line, within, answer_cap, .. } => {
             line.ends_with(b"\n") && *within <= HERDR_BUDGET && *answer_cap > 0
         }
         _ => true,
