@@ -33,7 +33,7 @@ const GONE: Duration = Duration::from_secs(1);
 /// another one. `serve SOCKET` serves a socket until the process is killed.
 #[must_use]
 pub fn command(program: &Path, arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    let file = std::env::var_os("PANEWIRE_FAKE_HERDR").map_or_else(|| program.with_file_name(DESK_FILE), PathBuf::from);
+    let file = std::env::var_os("PANEWIRE_FAKE_HERDR").map_or_else(|| beside(program), PathBuf::from);
     let file = DeskFile::at(file);
     let arguments: Vec<String> = arguments.map(|argument| argument.to_string_lossy().into_owned()).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -64,6 +64,14 @@ pub fn command(program: &Path, arguments: impl Iterator<Item = OsString>) -> Exi
             }
         },
     }
+}
+
+/// The desk beside a program. One that was called by its bare name lies where its caller found it.
+fn beside(program: &Path) -> PathBuf {
+    let is_bare = program.parent().is_none_or(|parent| parent.as_os_str().is_empty());
+    let path = std::env::var_os("PATH").filter(|_| is_bare).unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|directory| directory.join(program)).find(|program| program.exists());
+    found.unwrap_or_else(|| program.to_path_buf()).with_file_name(DESK_FILE)
 }
 
 fn serve(socket: &Path, file: DeskFile) -> ExitCode {
