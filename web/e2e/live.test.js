@@ -65,8 +65,13 @@ describe('live', () => {
     const page = await open(browser, stage, { viewport: DESKTOP, hash: pane(`claude:${live.id}`) });
     await page.locator('#entry-120').waitFor();
     await page.locator('.scroller').hover();
-    await page.mouse.wheel(0, -1_500);
-    await page.getByRole('button', { name: 'Newest' }).waitFor();
+    // While the list still settles at its end, a turn of the wheel may be taken back.
+    const pill = page.getByRole('button', { name: 'Newest' });
+    for (let turns = 0; turns < 20 && !(await pill.isVisible()); turns += 1) {
+      await page.mouse.wheel(0, -1_500);
+      await pill.waitFor({ timeout: 1_000 }).catch(() => {});
+    }
+    await pill.waitFor();
     const before = await anchor(page);
     live.say('One more.').say('And another.').append();
     await page.getByRole('button', { name: '2 new' }).waitFor();

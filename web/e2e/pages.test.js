@@ -117,6 +117,7 @@ describe('a conversation', () => {
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.keyboard.press('/');
+    await page.waitForFunction(() => document.activeElement?.tagName === 'INPUT');
     await page.keyboard.type('harbour office');
     await page.getByText(/of \d+$/).waitFor();
     await page.keyboard.press('Enter');

@@ -213,7 +213,7 @@ export function PanePage({ pane, subagent, seq }: Props): JSX.Element {
         )}
       </div>
       {link.kind === 'refused' && conversation.entries.length === 0 ? (
-        <div class="refusal" role="alert">
+        <div class="refusal" role="alert" tabIndex={0}>
           <Icon name="alert" />
           <h2>{link.status === 404 ? 'No conversation to show' : 'This cannot be shown'}</h2>
           <p>{harmless(link.text)}</p>
