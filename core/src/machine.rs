@@ -10,6 +10,19 @@ use crate::time::Now;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tag(pub u32);
 
+impl Tag {
+    /// Which of the `SIDES` machines below it named an operation so, and that machine's own name for it.
+    pub(crate) const fn side<const SIDES: u32>(self) -> (u32, Self) {
+        const { assert!(SIDES > 0, "somebody asked") }
+        (self.0 % SIDES, Self(self.0 / SIDES))
+    }
+}
+
+/// Names the operations of one of the `SIDES` machines below another, so that [`Tag::side`] finds it again.
+pub(crate) fn of_side<const SIDES: u32>(side: u32) -> impl Fn((Tag, Op)) -> (Tag, Op) {
+    move |(tag, op)| (Tag(tag.0.wrapping_mul(SIDES).wrapping_add(side)), op)
+}
+
 /// Something that needs the world now and then.
 ///
 /// After every call that can change it, take its operations with [`poll_op`](Machine::poll_op) until there are none.

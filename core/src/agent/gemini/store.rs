@@ -11,7 +11,7 @@ use crate::agent::drift::{Drift, Oddity, Place as Seen};
 use crate::agent::shown::named;
 use crate::io::{Facts, FailureKind, FileKind, FileTime, Op, Outcome};
 use crate::limits::{DOCUMENT_BYTES, STORE_SENT};
-use crate::machine::{Asks, Machine, Tag};
+use crate::machine::{Asks, Machine, Tag, of_side};
 use crate::source::json::Value;
 use crate::source::spool::{Feeder, Place, Spool, Stored};
 use crate::source::whole_files::{Whole, WholeFiles};
@@ -318,13 +318,12 @@ impl Feeder for Store {
 
 impl Machine for Store {
     fn poll_op(&mut self) -> Option<(Tag, Op)> {
-        let of = |side: u32, (tag, op): (Tag, Op)| (Tag(tag.0.wrapping_mul(2).wrapping_add(side)), op);
-        self.asks.take().map(|asked| of(0, asked)).or_else(|| self.files.poll_op().map(|asked| of(1, asked)))
+        self.asks.take().map(of_side::<2>(0)).or_else(|| self.files.poll_op().map(of_side::<2>(1)))
     }
 
     fn handle_outcome(&mut self, now: Now, tag: Tag, outcome: Outcome<'_>) {
-        let inner = Tag(tag.0 / 2);
-        if tag.0 % 2 == 1 {
+        let (side, inner) = tag.side::<2>();
+        if side == 1 {
             self.files.handle_outcome(now, inner, outcome);
         } else if let Stage::Asking(before) = self.stage {
             self.handle_facts(now, before, outcome);

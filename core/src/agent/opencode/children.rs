@@ -18,7 +18,7 @@ use crate::config::{Config, Roots};
 use crate::ids::SessionId;
 use crate::io::{FileKind, Op, Outcome};
 use crate::limits::{CHILD_LABEL_CHARS, CHILD_META_BYTES, MAX_CHILDREN, MAX_DIRECTORY_NAMES, MAX_OPEN_CHILDREN};
-use crate::machine::{Asks, Machine, Tag};
+use crate::machine::{Asks, Machine, Tag, of_side};
 use crate::roster::{Finder, Row, Told, Wanted};
 use crate::source::follow::Source;
 use crate::source::json::Value;
@@ -222,20 +222,19 @@ impl Finder for Children {
 
 impl Machine for Children {
     fn poll_op(&mut self) -> Option<(Tag, Op)> {
-        let of = |side: u32, (tag, op): (Tag, Op)| (Tag(tag.0.wrapping_mul(3).wrapping_add(side)), op);
         let searched = match &mut self.stage {
             Stage::Searching(search) => search.poll_op(),
             Stage::Idle | Stage::Tree => None,
         };
         searched
-            .map(|asked| of(0, asked))
-            .or_else(|| self.asks.take().map(|asked| of(1, asked)))
-            .or_else(|| self.files.poll_op().map(|asked| of(2, asked)))
+            .map(of_side::<3>(0))
+            .or_else(|| self.asks.take().map(of_side::<3>(1)))
+            .or_else(|| self.files.poll_op().map(of_side::<3>(2)))
     }
 
     fn handle_outcome(&mut self, now: Now, tag: Tag, outcome: Outcome<'_>) {
-        let inner = Tag(tag.0 / 3);
-        match (tag.0 % 3, &mut self.stage) {
+        let (side, inner) = tag.side::<3>();
+        match (side, &mut self.stage) {
             (0, Stage::Searching(search)) => search.handle_outcome(now, inner, outcome),
             (1, _) if self.listing == Some(inner) => {
                 self.listing = None;

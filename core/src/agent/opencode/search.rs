@@ -17,7 +17,7 @@ use crate::config::Roots;
 use crate::ids::SessionId;
 use crate::io::{Cell, FailureKind, FileKind, FileTime, Op, Outcome};
 use crate::limits::{MAX_DIRECTORY_NAMES, MAX_STORE_DATABASES, SERVICE_PAGE, STORE_ANSWER_BYTES, STORE_QUERY};
-use crate::machine::{Asks, Machine, Tag};
+use crate::machine::{Asks, Machine, Tag, of_side};
 use crate::source::json::Value;
 use crate::time::Now;
 
@@ -218,17 +218,16 @@ impl Search {
 
 impl Machine for Search {
     fn poll_op(&mut self) -> Option<(Tag, Op)> {
-        let of = |side: u32, (tag, op): (Tag, Op)| (Tag(tag.0.wrapping_mul(2).wrapping_add(side)), op);
         if let Stage::Service(ask) = &mut self.stage {
-            return ask.poll_op().map(|asked| of(1, asked));
+            return ask.poll_op().map(of_side::<2>(1));
         }
-        self.asks.take().map(|asked| of(0, asked))
+        self.asks.take().map(of_side::<2>(0))
     }
 
     fn handle_outcome(&mut self, now: Now, tag: Tag, outcome: Outcome<'_>) {
-        let inner = Tag(tag.0 / 2);
+        let (side, inner) = tag.side::<2>();
         if let Stage::Service(ask) = &mut self.stage {
-            if tag.0 % 2 == 1 {
+            if side == 1 {
                 ask.handle_outcome(now, inner, outcome);
             }
             if let Some(reply) = ask.take_result() {
@@ -236,7 +235,7 @@ impl Machine for Search {
             }
             return;
         }
-        if tag.0 % 2 == 1 || self.asked != Some(inner) {
+        if side == 1 || self.asked != Some(inner) {
             return;
         }
         self.asked = None;

@@ -19,7 +19,7 @@ use bytes::Bytes;
 use crate::agent::shown::named;
 use crate::io::{FailureKind, Op, Outcome};
 use crate::limits::{SERVICE_FILE_BYTES, STORE_ANSWER_BYTES, STORE_FETCH};
-use crate::machine::{Asks, Machine, Tag};
+use crate::machine::{Asks, Machine, Tag, of_side};
 use crate::source::json::Value;
 use crate::source::whole_files::{Whole, WholeFiles};
 use crate::time::Now;
@@ -132,13 +132,12 @@ impl Ask {
 
 impl Machine for Ask {
     fn poll_op(&mut self) -> Option<(Tag, Op)> {
-        let of = |side: u32, (tag, op): (Tag, Op)| (Tag(tag.0.wrapping_mul(2).wrapping_add(side)), op);
-        self.asks.take().map(|asked| of(0, asked)).or_else(|| self.file.poll_op().map(|asked| of(1, asked)))
+        self.asks.take().map(of_side::<2>(0)).or_else(|| self.file.poll_op().map(of_side::<2>(1)))
     }
 
     fn handle_outcome(&mut self, now: Now, tag: Tag, outcome: Outcome<'_>) {
-        let inner = Tag(tag.0 / 2);
-        if tag.0 % 2 == 1 {
+        let (side, inner) = tag.side::<2>();
+        if side == 1 {
             self.file.handle_outcome(now, inner, outcome);
             if let Some(((), whole)) = self.file.take() {
                 self.handle_file(whole);

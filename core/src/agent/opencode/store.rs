@@ -10,7 +10,7 @@ use super::tree::Tree;
 use crate::agent::drift::Drift;
 use crate::config::Config;
 use crate::io::{Op, Outcome};
-use crate::machine::{Machine, Tag};
+use crate::machine::{Machine, Tag, of_side};
 use crate::source::spool::{Feeder, Spool, Stored};
 use crate::time::Now;
 
@@ -46,8 +46,8 @@ impl Generation {
         }
     }
 
-    const fn of(tag: u32) -> Self {
-        match tag % Self::COUNT {
+    const fn of(number: u32) -> Self {
+        match number {
             0 => Self::Service,
             1 => Self::Database,
             _ => Self::Tree,
@@ -137,11 +137,11 @@ impl Feeder for Store {
 impl Machine for Store {
     fn poll_op(&mut self) -> Option<(Tag, Op)> {
         let at = self.at?;
-        let (tag, op) = self.feeder(at).poll_op()?;
-        Some((Tag(tag.0.wrapping_mul(Generation::COUNT).wrapping_add(at.number())), op))
+        self.feeder(at).poll_op().map(of_side::<{ Generation::COUNT }>(at.number()))
     }
 
     fn handle_outcome(&mut self, now: Now, tag: Tag, outcome: Outcome<'_>) {
-        self.feeder(Generation::of(tag.0)).handle_outcome(now, Tag(tag.0 / Generation::COUNT), outcome);
+        let (number, inner) = tag.side::<{ Generation::COUNT }>();
+        self.feeder(Generation::of(number)).handle_outcome(now, inner, outcome);
     }
 }

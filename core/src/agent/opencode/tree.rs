@@ -23,7 +23,7 @@ use crate::io::{DirEntry, Facts, FailureKind, FileKind, FileTime, Op, Outcome};
 use crate::limits::{
     MAX_OPEN_STORE_FILES, MAX_STORE_NAMES, MAX_STORE_PARTS, STORE_PART_BYTES, STORE_SENT, STORE_WINDOW,
 };
-use crate::machine::{Asks, Machine, Tag};
+use crate::machine::{Asks, Machine, Tag, of_side};
 use crate::source::json::Value;
 use crate::source::spool::{Feeder, Place, Settled, Spool};
 use crate::source::whole_files::{Whole, WholeFiles};
@@ -396,13 +396,12 @@ impl Feeder for Tree {
 
 impl Machine for Tree {
     fn poll_op(&mut self) -> Option<(Tag, Op)> {
-        let of = |side: u32, (tag, op): (Tag, Op)| (Tag(tag.0.wrapping_mul(2).wrapping_add(side)), op);
-        self.asks.take().map(|asked| of(0, asked)).or_else(|| self.files.poll_op().map(|asked| of(1, asked)))
+        self.asks.take().map(of_side::<2>(0)).or_else(|| self.files.poll_op().map(of_side::<2>(1)))
     }
 
     fn handle_outcome(&mut self, now: Now, tag: Tag, outcome: Outcome<'_>) {
-        let inner = Tag(tag.0 / 2);
-        if tag.0 % 2 == 1 {
+        let (side, inner) = tag.side::<2>();
+        if side == 1 {
             return self.files.handle_outcome(now, inner, outcome);
         }
         match self.asked.remove(&inner) {

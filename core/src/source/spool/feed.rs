@@ -8,7 +8,7 @@ use core::fmt;
 use super::{Spool, Stored};
 use crate::agent::drift::Drift;
 use crate::io::{Op, Outcome};
-use crate::machine::{Machine, Tag};
+use crate::machine::{Machine, Tag, of_side};
 use crate::time::Now;
 
 /// Looks at the store of one session and hands over what has settled in it.
@@ -123,16 +123,15 @@ impl Feed {
 
 impl Machine for Feed {
     fn poll_op(&mut self) -> Option<(Tag, Op)> {
-        let of = |side: u32, (tag, op): (Tag, Op)| (Tag(tag.0.wrapping_mul(SIDES).wrapping_add(side)), op);
         self.spool
             .poll_op()
-            .map(|asked| of(SPOOL, asked))
-            .or_else(|| self.feeder.poll_op().map(|asked| of(FEEDER, asked)))
+            .map(of_side::<SIDES>(SPOOL))
+            .or_else(|| self.feeder.poll_op().map(of_side::<SIDES>(FEEDER)))
     }
 
     fn handle_outcome(&mut self, now: Now, tag: Tag, outcome: Outcome<'_>) {
-        let inner = Tag(tag.0 / SIDES);
-        if tag.0 % SIDES == SPOOL {
+        let (side, inner) = tag.side::<SIDES>();
+        if side == SPOOL {
             self.spool.handle_outcome(now, inner, outcome);
         } else {
             self.feeder.handle_outcome(now, inner, outcome);
