@@ -2,14 +2,13 @@
 
 use alloc::format;
 use alloc::vec::Vec;
-use core::cmp::Reverse;
 
 use super::Bridge;
 use super::ops::Owner;
-use crate::io::{DirEntry, Level, Op, Outcome, Output};
-use crate::limits::{MAX_DIRECTORY_NAMES, MAX_SPOOLED_BYTES, MAX_SPOOLS};
+use crate::io::{Level, Op, Outcome, Output};
+use crate::limits::MAX_DIRECTORY_NAMES;
 use crate::machine::Tag;
-use crate::source::spool::{self, FeedEvent};
+use crate::source::spool::{self, FeedEvent, SPOOLS};
 
 impl Bridge {
     /// Looks at the store behind a stream, if there is one.
@@ -57,7 +56,7 @@ impl Bridge {
     pub(super) fn spools_listed(&mut self, outcome: Outcome<'_>) {
         let Outcome::Listing { names, .. } = outcome else { return };
         let directory = spool::directory(&self.config.state_dir);
-        for name in surplus(names) {
+        for name in SPOOLS.surplus(names) {
             let path = format!("{directory}/{name}");
             if !self.streams.is_followed(&path) {
                 self.ops.issue(Owner::Nobody, Tag(0), Op::Remove { path }, &mut self.outputs);
@@ -66,27 +65,13 @@ impl Bridge {
     }
 }
 
-/// The spools for which there is no room, the oldest of all.
-fn surplus(names: &[DirEntry]) -> Vec<&str> {
-    let mut spools: Vec<&DirEntry> = names.iter().filter(|entry| entry.name.ends_with(spool::SUFFIX)).collect();
-    spools.sort_by_key(|entry| (Reverse(entry.facts.modified), entry.name.as_str()));
-    let mut bytes = 0_u64;
-    let mut kept = 0;
-    let keep = |entry: &&DirEntry| {
-        bytes = bytes.saturating_add(entry.facts.size);
-        kept += 1;
-        kept <= MAX_SPOOLS && bytes <= MAX_SPOOLED_BYTES
-    };
-    let kept = spools.iter().copied().take_while(keep).count();
-    spools.into_iter().skip(kept).map(|entry| entry.name.as_str()).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use alloc::vec;
 
     use super::*;
-    use crate::io::{Facts, FileIdentity, FileKind, FileTime};
+    use crate::io::{DirEntry, Facts, FileIdentity, FileKind, FileTime};
+    use crate::limits::MAX_SPOOLED_BYTES;
 
     fn entry(name: &str, modified: i64, size: u64) -> DirEntry {
         let identity = FileIdentity { device: 1, inode: 1 };
@@ -98,10 +83,10 @@ mod tests {
     fn the_oldest_go_when_there_are_too_many_or_they_are_too_large() {
         let mut names: Vec<DirEntry> = (0..258).map(|n| entry(&format!("{n}.spool"), n, 10)).collect();
         names.push(entry("notes", 0, u64::MAX));
-        assert_eq!(surplus(&names), vec!["1.spool", "0.spool"]);
+        assert_eq!(SPOOLS.surplus(&names), vec!["1.spool", "0.spool"]);
         let half = MAX_SPOOLED_BYTES / 2;
         let names = [entry("a.spool", 1, half), entry("b.spool", 3, half), entry("c.spool", 2, 1)];
-        assert_eq!(surplus(&names), vec!["a.spool"]);
-        assert!(surplus(&names[..2]).is_empty());
+        assert_eq!(SPOOLS.surplus(&names), vec!["a.spool"]);
+        assert!(SPOOLS.surplus(&names[..2]).is_empty());
     }
 }

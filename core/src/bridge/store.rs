@@ -5,21 +5,16 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use bytes::Bytes;
-use sha2::{Digest as _, Sha256};
 
-use crate::io::{DirEntry, FileTime, Op, Outcome};
+use crate::io::{DirEntry, Op, Outcome};
 use crate::limits::{MAX_DIRECTORY_NAMES, MAX_SAVED_BYTES, MAX_SAVED_INDEXES, SAVED_INDEX_BYTES};
 use crate::machine::{Asks, Machine, Tag};
+use crate::source::own_files::OwnFiles;
 use crate::time::Now;
 
 /// Where the index of this file is saved: the name says nothing about the file.
 pub(super) fn path_of(state_dir: &str, path: &str) -> String {
-    let mut name = format!("{}/", directory_of(state_dir));
-    for byte in Sha256::digest(path.as_bytes()).iter().take(16) {
-        name.push_str(&format!("{byte:02x}"));
-    }
-    name.push_str(SUFFIX);
-    name
+    INDEXES.path_of(state_dir, path.as_bytes())
 }
 
 /// Writes indexes, and removes the oldest when there are too many.
@@ -33,7 +28,7 @@ pub(super) struct IndexStore {
 
 impl IndexStore {
     pub(super) fn new(state_dir: &str) -> Self {
-        Self { directory: directory_of(state_dir), asks: Asks::default(), writes: 0, listing: None }
+        Self { directory: INDEXES.directory_in(state_dir), asks: Asks::default(), writes: 0, listing: None }
     }
 
     /// Saves an index. One that is too large is not: its file will be counted again.
@@ -45,18 +40,8 @@ impl IndexStore {
     }
 
     fn tidy(&mut self, names: &[DirEntry]) {
-        let mut saved: Vec<(FileTime, &str, u64)> = names
-            .iter()
-            .filter(|entry| entry.name.ends_with(SUFFIX))
-            .map(|entry| (entry.facts.modified, entry.name.as_str(), entry.facts.size))
-            .collect();
-        saved.sort_unstable_by(|one, other| other.cmp(one));
-        let mut bytes = 0_u64;
-        for (at, (_, name, size)) in saved.into_iter().enumerate() {
-            bytes = bytes.saturating_add(size);
-            if at >= MAX_SAVED_INDEXES || bytes > MAX_SAVED_BYTES {
-                self.asks.ask(Op::Remove { path: format!("{}/{name}", self.directory) });
-            }
+        for name in INDEXES.surplus(names) {
+            self.asks.ask(Op::Remove { path: format!("{}/{name}", self.directory) });
         }
     }
 }
@@ -83,11 +68,8 @@ impl Machine for IndexStore {
     }
 }
 
-const SUFFIX: &str = ".index";
-
-fn directory_of(state_dir: &str) -> String {
-    format!("{state_dir}/index")
-}
+const INDEXES: OwnFiles =
+    OwnFiles { directory: "index", suffix: ".index", most: MAX_SAVED_INDEXES, most_bytes: MAX_SAVED_BYTES };
 
 #[cfg(test)]
 mod tests {
@@ -95,7 +77,7 @@ mod tests {
     use alloc::vec;
 
     use super::*;
-    use crate::io::{Facts, FileIdentity, FileKind};
+    use crate::io::{Facts, FileIdentity, FileKind, FileTime};
 
     fn entry(name: &str, modified: i64, size: u64) -> DirEntry {
         let identity = FileIdentity { device: 1, inode: 1 };

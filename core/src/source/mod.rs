@@ -6,6 +6,7 @@ mod generation;
 pub mod index;
 pub mod json;
 pub mod lines;
+pub(crate) mod own_files;
 pub mod page;
 pub mod records;
 pub mod ring;

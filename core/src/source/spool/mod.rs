@@ -25,7 +25,6 @@ use alloc::vec::Vec;
 use core::ops::ControlFlow;
 
 use bytes::Bytes;
-use sha2::{Digest as _, Sha256};
 
 pub use feed::{Feed, FeedEvent, Feeder};
 pub use settled::Settled;
@@ -33,12 +32,15 @@ pub use settled::Settled;
 use self::record::Told;
 use super::follow::Source;
 use super::lines::LineSplitter;
+use super::own_files::OwnFiles;
 use super::records;
 use crate::agent::AgentKind;
 use crate::entry::{Body, Entry, Role, Text};
 use crate::ids::{Handle, SessionId};
 use crate::io::{FailureKind, FileKind, Op, Outcome};
-use crate::limits::{MAX_READ_BYTES, SPOOL_BYTES, SPOOL_LINE_BYTES, SPOOL_MARK_BYTES, SPOOL_QUEUE_BYTES};
+use crate::limits::{
+    MAX_READ_BYTES, MAX_SPOOLED_BYTES, MAX_SPOOLS, SPOOL_BYTES, SPOOL_LINE_BYTES, SPOOL_MARK_BYTES, SPOOL_QUEUE_BYTES,
+};
 use crate::machine::{Asks, Machine, Tag};
 use crate::time::Now;
 
@@ -89,27 +91,18 @@ pub struct Child<'a> {
 /// The directory of all spools.
 #[must_use]
 pub fn directory(state_dir: &str) -> String {
-    format!("{state_dir}/spool")
+    SPOOLS.directory_in(state_dir)
 }
 
 /// Where the spool of a session is. The name says nothing about it.
 #[must_use]
 pub fn path_of(state_dir: &str, kind: &str, session: &SessionId) -> String {
-    let mut name = directory(state_dir);
-    name.push('/');
-    let mut digest = Sha256::new();
-    digest.update(kind.as_bytes());
-    digest.update([0]);
-    digest.update(session.as_str().as_bytes());
-    for byte in digest.finalize().iter().take(16) {
-        name.push_str(&format!("{byte:02x}"));
-    }
-    name.push_str(SUFFIX);
-    name
+    SPOOLS.path_of(state_dir, &[kind.as_bytes(), &[0], session.as_str().as_bytes()].concat())
 }
 
-/// What the files of spools end in.
-pub(crate) const SUFFIX: &str = ".spool";
+/// The files of spools.
+pub(crate) const SPOOLS: OwnFiles =
+    OwnFiles { directory: "spool", suffix: ".spool", most: MAX_SPOOLS, most_bytes: MAX_SPOOLED_BYTES };
 
 /// One spool: takes settled entries, appends them, and knows after a restart what it took.
 #[derive(Debug)]

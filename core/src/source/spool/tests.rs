@@ -276,7 +276,7 @@ fn sessions_of_one_name_and_two_kinds_have_two_spools() {
         ["opencode", "gemini"].into_iter().map(|kind| path_of("/state", kind, &session())).collect();
     assert_eq!(names.len(), 2);
     let lengths: Vec<usize> = names.iter().map(String::len).collect();
-    assert_eq!(lengths, vec!["/state/spool/".len() + 32 + SUFFIX.len(); 2]);
+    assert_eq!(lengths, vec!["/state/spool/".len() + 32 + SPOOLS.suffix.len(); 2]);
 }
 
 /// Hands over one entry and then waits for an answer that does not come.
