@@ -12,6 +12,7 @@
 mod answers;
 mod attach;
 mod card;
+mod edges;
 mod events;
 mod load;
 pub(crate) mod machine;

@@ -134,7 +134,7 @@ pub enum Level {
 pub struct Request<'a> {
     /// `GET`, `POST`, …
     pub method: &'a str,
-    /// Path and query, undecoded: `/agent-transcript?pane=w1%3Ap1`.
+    /// What stands in the request line, undecoded: `/agent-transcript?pane=w1%3Ap1`, seldom a whole URL, `*` or a host.
     pub target: &'a str,
     /// Header names (any case) and values, in order.
     pub headers: &'a [(&'a str, &'a [u8])],

@@ -183,12 +183,8 @@ impl Driver {
         let Asked { parts, upgrade } = asked;
         let headers: Vec<(&str, &[u8])> =
             parts.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
-        let request = Request {
-            method: parts.method.as_str(),
-            target: parts.uri.path_and_query().map_or("", |target| target.as_str()),
-            headers: &headers,
-            upgrade: *upgrade,
-        };
+        let (method, target) = (parts.method.as_str(), parts.uri.to_string());
+        let request = Request { method, target: &target, headers: &headers, upgrade: *upgrade };
         self.input(Input::Request(id, request));
     }
 

@@ -6,7 +6,7 @@ use core::fmt;
 use sha2::{Digest as _, Sha256};
 use subtle::{Choice, ConstantTimeEq as _};
 
-use super::guard::header;
+use super::guard::values;
 use super::target::Target;
 use crate::io::Request;
 
@@ -67,7 +67,8 @@ impl fmt::Display for TokenDigest {
 
 /// Whether the request brings one of the tokens: in `Authorization: Bearer`, or else in `?token=`.
 ///
-/// A bearer header that is there decides alone: a right query does not rescue a wrong header.
+/// A bearer header that is there decides alone: a right query does not rescue a wrong header, and several headers are a
+/// wrong one.
 #[must_use]
 pub fn is_authorized(request: &Request<'_>, target: &Target<'_>, tokens: &[TokenDigest]) -> bool {
     presented(request, target).is_some_and(|token| token.is_among(tokens))
@@ -91,7 +92,12 @@ impl Presented<'_> {
 
 fn bearer<'a>(request: &Request<'a>) -> Option<Presented<'a>> {
     const SCHEME: &[u8] = b"Bearer";
-    let value = header(request, "authorization")?;
+    let mut values = values(request, "authorization");
+    let value = values.next()?;
+    if values.next().is_some() {
+        // Which of them was meant, and which one somebody in between has looked at, nobody can know.
+        return Some(Presented(b""));
+    }
     // Blanks at the end of a header are cut off on the way: a scheme may stand alone.
     let (scheme, token) = value.split_at(value.iter().position(|byte| *byte == b' ').unwrap_or(value.len()));
     scheme.eq_ignore_ascii_case(SCHEME).then_some(Presented(token))
@@ -136,6 +142,13 @@ mod tests {
         assert!(!passes("/info?token=sesame-opens", &[("authorization", b"Bearer ")]));
         assert!(!passes("/info?token=sesame-opens", &[("authorization", b"bearer")]));
         assert!(passes("/info?token=nope", &[RIGHT]));
+    }
+
+    #[test]
+    fn several_headers_are_none_that_is_right() {
+        for headers in [[RIGHT, RIGHT], [RIGHT, WRONG], [WRONG, RIGHT], [("AUTHORIZATION", b"Basic c2VzYW1l"), RIGHT]] {
+            assert!(!passes("/info?token=sesame-opens", &headers));
+        }
     }
 
     #[test]

@@ -5,28 +5,40 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::answer::{Headers, Manner, Refusal};
 use super::route::Methods;
+use super::target::Target;
 use crate::config::Config;
 use crate::io::Request;
 
-/// Checks `Host` and `Origin` of a request.
+/// Checks `Host` and `Origin` of a request, and the host in its target if there is one.
 ///
 /// The manner that comes back holds what the origin rules add to every answer.
 ///
 /// # Errors
-/// 400 without exactly one `Host`; 403 for a host or an origin that is not ours and was not allowed.
-pub fn check(request: &Request<'_>, config: &Config) -> Result<Manner, Refusal> {
+/// 400 without exactly one `Host`, with two of `Origin`, and for a target that is no path or names another host; 403 for a
+/// host or an origin that is not ours and was not allowed.
+pub fn check(request: &Request<'_>, target: &Target<'_>, config: &Config) -> Result<Manner, Refusal> {
     let mut manner = Manner { head_only: request.method == "HEAD", headers: Headers::new() };
     if !config.allow_origins.is_empty() {
         manner.headers.push(("vary", "origin".into()));
     }
-    let mut hosts = request.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("host"));
-    let (Some((_, host)), None) = (hosts.next(), hosts.next()) else {
+    let mut hosts = values(request, "host");
+    let (Some(host), None) = (hosts.next(), hosts.next()) else {
         return Err(Refusal::new(400, "want one Host header", &manner));
     };
     let Some(host) = Authority::from_bytes(host).filter(|host| is_allowed_host(&host.host, config)) else {
         return Err(Refusal::new(403, "host not allowed: start with --allow-host NAME to allow it", &manner));
     };
-    let Some(origin) = header(request, "origin") else { return Ok(manner) };
+    if !target.is_path() {
+        return Err(Refusal::new(400, "want a path in the request line", &manner));
+    }
+    if target.origin().is_some_and(|origin| !Origin::parse(origin).is_some_and(|origin| origin.is_of(&host))) {
+        return Err(Refusal::new(400, "want one host: the request line names another than the Host header", &manner));
+    }
+    let mut origins = values(request, "origin");
+    let (origin, None) = (origins.next(), origins.next()) else {
+        return Err(Refusal::new(400, "want at most one Origin header", &manner));
+    };
+    let Some(origin) = origin else { return Ok(manner) };
     let origin = core::str::from_utf8(origin).unwrap_or_default();
     if Origin::parse(origin).is_some_and(|origin| origin.is_of(&host)) {
         return Ok(manner);
@@ -53,8 +65,13 @@ pub(super) fn preflight(request: &Request<'_>, manner: &Manner, methods: Methods
 }
 
 /// The first header of that name.
-pub(super) fn header<'a>(request: &Request<'a>, wanted: &str) -> Option<&'a [u8]> {
-    request.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, value)| *value)
+pub(super) fn header<'a>(request: &Request<'a>, wanted: &'static str) -> Option<&'a [u8]> {
+    values(request, wanted).next()
+}
+
+/// The headers of that name.
+pub(super) fn values<'a>(request: &Request<'a>, wanted: &'static str) -> impl Iterator<Item = &'a [u8]> {
+    request.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, value)| *value)
 }
 
 fn is_allowed_host(host: &Host, config: &Config) -> bool {

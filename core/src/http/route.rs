@@ -159,8 +159,8 @@ pub fn needs_devices(request: &Request<'_>, config: &Config) -> bool {
 /// The refusal to answer with: 400, 401, 403, 404 or 405; 503 if nobody can say whose token it is. What is wrong with a
 /// body comes later.
 pub fn route(request: &Request<'_>, config: &Config, register: &Register) -> Result<Routed, Refusal> {
-    let mut manner = guard::check(request, config)?;
     let target = Target::parse(request.target);
+    let mut manner = guard::check(request, &target, config)?;
     if let Some(page) = Page::of(request, target.path(), config.site) {
         return match request.method {
             "GET" | "HEAD" => Ok(Routed { call: Call::Site(page), manner, caller: Caller::Anyone }),

@@ -4,19 +4,36 @@ use alloc::borrow::Cow;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
-/// A path and a query. Bad escapes are kept as they are, and bytes that are not UTF-8 become U+FFFD: a target never fails.
+/// A path and a query, behind a host or not. Bad escapes are kept as they are, and bytes that are not UTF-8 become U+FFFD:
+/// a target never fails.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target<'a> {
+    origin: Option<&'a str>,
+    is_path: bool,
     path: String,
     query: &'a str,
 }
 
 impl<'a> Target<'a> {
-    /// Takes apart what stands in the request line.
+    /// Takes apart what stands in the request line: a path, or a whole URL as a proxy is sent it.
     #[must_use]
     pub fn parse(target: &'a str) -> Self {
-        let (path, query) = target.split_once('?').unwrap_or((target, ""));
-        Self { path: decode(path, Plus::Plain), query }
+        let (origin, rest) = without_origin(target);
+        let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let path = if path.is_empty() && origin.is_some() { "/" } else { path };
+        Self { origin, is_path: path.starts_with('/'), path: decode(path, Plus::Plain), query }
+    }
+
+    /// `scheme://host:port` of a whole URL.
+    #[must_use]
+    pub const fn origin(&self) -> Option<&'a str> {
+        self.origin
+    }
+
+    /// Whether it is a path at all: `*`, and what `CONNECT` asks for, are none.
+    #[must_use]
+    pub const fn is_path(&self) -> bool {
+        self.is_path
     }
 
     /// The path, decoded.
@@ -38,6 +55,20 @@ impl<'a> Target<'a> {
     #[must_use]
     pub fn filled(&self, key: &str) -> Option<String> {
         self.first(key).filter(|value| !value.is_empty())
+    }
+}
+
+/// The scheme and the host of a URL, and what is behind them.
+fn without_origin(target: &str) -> (Option<&str>, &str) {
+    let scheme = target.split_once("://").map_or("", |(scheme, _)| scheme);
+    if scheme.is_empty() || !scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return (None, target);
+    }
+    let behind = scheme.len().saturating_add("://".len());
+    let host = target.get(behind..).and_then(|rest| rest.find(['/', '?'])).map(|at| at.saturating_add(behind));
+    match target.split_at_checked(host.unwrap_or(target.len())) {
+        Some((origin, rest)) => (Some(origin), rest),
+        None => (None, target),
     }
 }
 
@@ -92,6 +123,25 @@ mod tests {
         assert_eq!(target.first("flag").as_deref(), Some(""));
         assert_eq!(target.filled("flag"), None);
         assert_eq!(target.first("absent"), None);
+    }
+
+    #[test]
+    fn a_whole_url_has_an_origin_before_its_path() {
+        for (target, origin, path, pane) in [
+            ("http://den:8787/panes?pane=a", Some("http://den:8787"), "/panes", Some("a")),
+            ("HTTPS://[::1]?pane=a", Some("HTTPS://[::1]"), "/", Some("a")),
+            ("http://den", Some("http://den"), "/", None),
+            ("/panes?pane=http://den/b", None, "/panes", Some("http://den/b")),
+            ("/http://den/b", None, "/http://den/b", None),
+        ] {
+            let parsed = Target::parse(target);
+            assert!(parsed.is_path(), "{target}");
+            assert_eq!((parsed.origin(), parsed.path()), (origin, path), "{target}");
+            assert_eq!(parsed.first("pane").as_deref(), pane, "{target}");
+        }
+        for target in ["*", "den:8787", "", "%2Fpanes", "panes", "://den/panes", "?pane=a"] {
+            assert!(!Target::parse(target).is_path(), "{target}");
+        }
     }
 
     #[test]

@@ -4,9 +4,15 @@ use alloc::vec::Vec;
 
 use super::super::route::Methods;
 use super::super::tests::{config, request};
-use super::{check, preflight};
+use super::{Manner, Refusal, Target, preflight};
+use crate::config::Config;
+use crate::io::Request;
 
 const CLIENT: (&str, &[u8]) = ("Host", b"127.0.0.1:8787");
+
+fn check(request: &Request<'_>, config: &Config) -> Result<Manner, Refusal> {
+    super::check(request, &Target::parse(request.target), config)
+}
 
 fn status(headers: &[(&str, &[u8])]) -> u16 {
     let mut config = config();
@@ -63,6 +69,45 @@ fn other_hosts_are_refused() {
 fn a_request_has_exactly_one_host() {
     assert_eq!(status(&[]), 400);
     assert_eq!(status(&[CLIENT, CLIENT]), 400);
+}
+
+#[test]
+fn a_request_has_at_most_one_origin() {
+    let own: (&str, &[u8]) = ("Origin", b"http://127.0.0.1:8787");
+    assert_eq!(status(&[CLIENT, own, own]), 400);
+    assert_eq!(status(&[CLIENT, own, ("oRIGIN", b"https://evil.example")]), 400);
+}
+
+#[test]
+fn a_target_names_no_other_host_than_the_header() {
+    let check = |target, host: &str| {
+        let headers = [("host", host.as_bytes())];
+        check(&request("GET", target, &headers), &config()).map_or_else(|refusal| refusal.status, |_| 200)
+    };
+    for (target, host) in [
+        ("http://127.0.0.1:8787/info", "127.0.0.1:8787"),
+        ("HTTP://LocalHost/info", "localhost:80"),
+        ("https://localhost", "localhost"),
+        ("http://[::1]:1?x", "[0::1]:1"),
+    ] {
+        assert_eq!(check(target, host), 200, "{target}");
+    }
+    for target in [
+        "http://evil.example/info",
+        "http://localhost:8787/info",
+        "http://127.0.0.1/info",
+        "http://127.0.0.1:8787@evil.example/info",
+        "http://evil.example@127.0.0.1:8787/info",
+        "http:///info",
+        "*",
+        "127.0.0.1:8787",
+        "evil.example:443",
+        "info",
+        "",
+    ] {
+        assert_eq!(check(target, "127.0.0.1:8787"), 400, "{target}");
+    }
+    assert_eq!(check("http://evil.example/", "evil.example"), 403);
 }
 
 #[test]
