@@ -43,7 +43,7 @@ use crate::config::{Config, Roots};
 use crate::entry::Entry;
 pub use crate::entry::caps::Caps;
 use crate::ids::SessionId;
-use crate::roster::{Finder, NoChildren, Told};
+use crate::roster::{Finder, KinFinder, NoChildren, Told};
 use crate::source::follow::Source;
 use crate::source::spool::{Feeder, Stored};
 
@@ -283,8 +283,8 @@ impl AgentKind {
     pub fn finder(self, parent: &Source, config: &Config) -> Box<dyn Finder> {
         let line_bytes = config.limits.line_bytes;
         match self {
-            Self::Claude => Box::new(claude::children::Children::new(parent, line_bytes)),
-            Self::Codex => Box::new(codex::children::Threads::new(parent, line_bytes)),
+            Self::Claude => Box::new(KinFinder::new(claude::children::Children::new(parent), line_bytes)),
+            Self::Codex => Box::new(KinFinder::new(codex::children::Threads::new(parent), line_bytes)),
             Self::Pi | Self::Gemini => Box::new(NoChildren),
             Self::Opencode => Box::new(opencode::children::Children::new(parent, config)),
         }

@@ -1,17 +1,19 @@
 //! The roster: the agents that a session's agent has started, at every depth, as one flat list.
 //!
 //! What a row says and when it has changed is the same for every kind of agent. Where children lie and how their end is
-//! recorded is not: a kind brings a [`Finder`], and its reader notes what a transcript tells of children in [`Told`].
+//! recorded is not: a kind brings a [`Finder`], most often by what it says of its [`Kin`], and its reader notes what a transcript tells of children in [`Told`].
 
 mod inside;
+mod look;
 mod through;
 mod told;
 mod visit;
 
 pub use inside::{Inside, InsideLine, Insides};
+pub(crate) use look::{Destination, Kin, KinFinder, Listed, Look, Looked, Seen, seen_by};
 pub(crate) use through::{Known, Through};
 pub use told::{Answer, Call, Told, digest};
-pub(crate) use visit::{Found, Next, Part, Visit};
+pub(crate) use visit::{Found, Part};
 
 use alloc::boxed::Box;
 use alloc::string::String;

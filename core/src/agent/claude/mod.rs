@@ -8,7 +8,7 @@
 //! `walk` decides alone what is an entry. Counting and reading both take that walk, so they cannot disagree; reading
 //! looks into the spans that the walk hands it and makes exactly one entry of each.
 
-pub mod children;
+pub(crate) mod children;
 pub mod layout;
 
 mod answer;

@@ -10,7 +10,7 @@
 //! lately also as a completed item. And a fork begins with everything that its parent said. So this reader remembers: see
 //! `memory`.
 
-pub mod children;
+pub(crate) mod children;
 pub mod layout;
 
 mod answer;

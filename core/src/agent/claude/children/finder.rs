@@ -9,7 +9,7 @@
 mod visits;
 
 use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
@@ -22,53 +22,34 @@ use super::meta::Meta;
 use super::said::Said;
 use crate::agent::Reader;
 use crate::agent::claude::{ClaudeReader, Selection};
-use crate::io::{DirEntry, Facts, FailureKind, FileIdentity, FileKind, FileTime, Op, Outcome};
-use crate::limits::{CHILDREN_EVERY, CHILDREN_FIRST_BYTES, MAX_CHILD_DIRECTORIES, MAX_CHILDREN, MAX_DIRECTORY_NAMES};
-use crate::machine::{Asks, Machine, Tag};
-use crate::roster::{Answer, Call, Finder, Inside, Row, Through, Told, Visit, Wanted};
+use crate::io::{DirEntry, Facts, FileKind, Op, Outcome};
+use crate::limits::{MAX_CHILD_DIRECTORIES, MAX_CHILDREN};
+use crate::roster::{
+    Answer, Call, Destination, Found, Inside, Kin, Listed, Look, Looked, Row, Seen, Through, Told, seen_by,
+};
 use crate::source::follow::Source;
-use crate::time::Now;
 
 /// The children of one session.
 #[derive(Debug)]
-pub struct Children {
+pub(crate) struct Children {
     /// The session's own file.
     parent: String,
     under: String,
     session: String,
-    line_bytes: usize,
     directories: BTreeMap<String, Directory>,
     /// By id.
     children: BTreeMap<String, Child>,
     /// Files in the shared directory that are children of other sessions.
     strangers: BTreeSet<String>,
-    phase: Phase,
-    looks: u64,
-    wanted: Wanted,
-    ready: bool,
-    pending: BTreeMap<Tag, Pending>,
-    visits: VecDeque<(String, Purpose)>,
-    open: usize,
-    trouble: Option<String>,
-    asks: Asks,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    Idle,
-    /// Directories are looked at, and the ends of what changed in them.
-    Looking,
-    /// Children are read as a whole.
-    Reading,
-}
-
+/// A question about a place.
 #[derive(Debug)]
-enum Pending {
+pub(crate) enum Question {
     Stat(String),
-    List(String, FileIdentity, FileTime),
+    List(String, Listed),
     /// A child in the shared directory is looked at alone.
     StatChild(String),
-    Visit(String, Purpose, Box<Visit<Said>>),
 }
 
 /// One child.
@@ -93,13 +74,10 @@ struct Child {
     closed: bool,
 }
 
-/// By what a change of a file is seen.
-type Seen = (FileIdentity, u64, FileTime);
-
 impl Children {
     /// The children of the session whose transcript this is.
     #[must_use]
-    pub fn new(parent: &Source, line_bytes: usize) -> Self {
+    pub(crate) fn new(parent: &Source) -> Self {
         let stem = parent.path.strip_suffix(".jsonl").unwrap_or(&parent.path);
         let (shared, session) = stem.rsplit_once('/').unwrap_or(("", stem));
         let directory = |layout| Directory { layout, listed: None };
@@ -108,71 +86,56 @@ impl Children {
             parent: parent.path.clone(),
             under: parent.under.clone(),
             session: session.to_string(),
-            line_bytes,
             directories: BTreeMap::from([own, (shared.to_string(), directory(Layout::Shared))]),
             children: BTreeMap::new(),
             strangers: BTreeSet::new(),
-            phase: Phase::Idle,
-            looks: 0,
-            wanted: Wanted::default(),
-            ready: false,
-            pending: BTreeMap::new(),
-            visits: VecDeque::new(),
-            open: 0,
-            trouble: None,
-            asks: Asks::default(),
         }
     }
 
-    fn stat_answered(&mut self, path: String, outcome: Outcome<'_>) {
+    fn stat_answered(&mut self, path: String, outcome: &Outcome<'_>, look: &mut Look<Self>) {
         let Some(directory) = self.directories.get(&path) else { return };
-        match outcome {
-            Outcome::Facts(facts) if facts.kind == FileKind::Directory => {
-                let now = (facts.identity, facts.modified);
-                let every = self.wanted.every_child && directory.layout != Layout::Shared;
+        match look.directory(&path, outcome) {
+            Looked::There(now) => {
+                let every = look.every_child() && directory.layout != Layout::Shared;
                 if every || directory.listed != Some(now) {
-                    let op = Op::List { path: path.clone(), max_names: MAX_DIRECTORY_NAMES };
-                    self.ask(Pending::List(path, now.0, now.1), op);
+                    look.list(Question::List(path.clone(), now), &path);
                 }
             }
-            Outcome::Facts(_) => self.directory_gone(&path),
-            Outcome::Failed(failure) if failure.kind == FailureKind::NotFound => self.directory_gone(&path),
-            Outcome::Failed(failure) => self.trouble(&path, failure.text),
-            _ => {}
+            Looked::Gone => self.directory_gone(&path),
+            Looked::Unknown => {}
         }
     }
 
-    fn listed(&mut self, path: String, at: (FileIdentity, FileTime), outcome: Outcome<'_>) {
-        let (names, truncated) = match outcome {
-            Outcome::Listing { names, truncated } => (names, truncated),
-            Outcome::Failed(failure) if failure.kind == FailureKind::NotFound => return self.directory_gone(&path),
-            Outcome::Failed(failure) => return self.trouble(&path, failure.text),
-            _ => return,
+    fn listed(&mut self, path: &str, at: Listed, outcome: &Outcome<'_>, look: &mut Look<Self>) {
+        let (names, truncated) = match look.names(path, outcome) {
+            Looked::There(found) => found,
+            Looked::Gone => return self.directory_gone(path),
+            Looked::Unknown => return,
         };
-        let Some(directory) = self.directories.get_mut(&path) else { return };
+        let Some(directory) = self.directories.get_mut(path) else { return };
         directory.listed = Some(at);
         let layout = directory.layout;
         if !truncated {
-            self.forget_missing(&path, layout, names);
+            self.forget_missing(path, layout, names);
         }
         let mut names: Vec<&DirEntry> = names.iter().collect();
         names.sort_unstable_by(|one, other| one.name.cmp(&other.name));
         for entry in &names {
             match (entry.facts.kind, named(&entry.name), layout) {
-                (FileKind::File, Named::Child(id), _) => self.seen(id, &path, &entry.name, entry.facts, layout),
+                (FileKind::File, Named::Child(id), _) => self.seen(id, path, entry, layout, look),
                 (FileKind::Directory, _, Layout::Own(depth)) if depth < DEEPEST => {
-                    self.found_directory(format!("{path}/{}", entry.name), depth.saturating_add(1));
+                    self.found_directory(format!("{path}/{}", entry.name), depth.saturating_add(1), look);
                 }
                 _ => {}
             }
         }
         for entry in names {
             if let (FileKind::File, Named::Meta(id), Layout::Own(_)) = (entry.facts.kind, named(&entry.name), layout) {
-                self.seen_meta(id, &path, entry.facts);
+                self.seen_meta(id, path, entry.facts, look);
             }
         }
         if layout != Layout::Shared {
-            self.visit_beginnings(&path);
+            self.visit_beginnings(path, look);
         }
     }
 
@@ -216,15 +179,15 @@ impl Children {
         }
     }
 
-    fn found_directory(&mut self, path: String, depth: u32) {
+    fn found_directory(&mut self, path: String, depth: u32, look: &mut Look<Self>) {
         if !self.directories.contains_key(&path) && self.directories.len() < MAX_CHILD_DIRECTORIES {
             self.directories.insert(path.clone(), Directory { layout: Layout::Own(depth), listed: None });
-            self.ask(Pending::Stat(path.clone()), Op::Stat { path });
+            look.ask(Question::Stat(path.clone()), Op::Stat { path });
         }
     }
 
-    fn seen(&mut self, id: &str, directory: &str, name: &str, facts: Facts, layout: Layout) {
-        let seen = seen_by(facts);
+    fn seen(&mut self, id: &str, directory: &str, entry: &DirEntry, layout: Layout, look: &mut Look<Self>) {
+        let (seen, name) = (seen_by(entry.facts), &entry.name);
         if layout == Layout::Shared && self.strangers.contains(name) {
             return;
         }
@@ -259,56 +222,56 @@ impl Children {
             self.children.insert(id.to_string(), child);
         }
         if layout == Layout::Shared && self.children.get(id).is_some_and(|child| child.head.is_none()) {
-            return self.visits.push_back((id.to_string(), Purpose::Head));
+            return look.visit((id.to_string(), Purpose::Head));
         }
-        self.visit_if_changed(id);
+        self.visit_if_changed(id, look);
     }
 
     /// A child without metadata is known by what it was told to do.
-    fn visit_beginnings(&mut self, directory: &str) {
+    fn visit_beginnings(&mut self, directory: &str, look: &mut Look<Self>) {
         for (id, child) in &mut self.children {
             let unknown =
                 child.head.as_ref().is_none_or(|head| head.prompt == 0) && child.head_seen != Some(child.seen);
             if child.directory == directory && child.meta_seen.is_none() && unknown {
                 child.head_seen = Some(child.seen);
-                self.visits.push_back((id.clone(), Purpose::Head));
+                look.visit((id.clone(), Purpose::Head));
             }
         }
     }
 
-    fn seen_meta(&mut self, id: &str, directory: &str, facts: Facts) {
+    fn seen_meta(&mut self, id: &str, directory: &str, facts: Facts, look: &mut Look<Self>) {
         let Some(child) = self.children.get_mut(id).filter(|child| child.directory == directory) else { return };
         let seen = Some(seen_by(facts));
         if child.meta_seen != seen {
             child.meta_seen = seen;
-            self.visits.push_back((id.to_string(), Purpose::Meta));
+            look.visit((id.to_string(), Purpose::Meta));
         }
     }
 
-    fn visit_if_changed(&mut self, id: &str) {
+    fn visit_if_changed(&mut self, id: &str, look: &mut Look<Self>) {
         if let Some(child) = self.children.get_mut(id)
             && child.visited != Some(child.seen)
         {
             child.visited = Some(child.seen);
-            self.visits.push_back((id.to_string(), Purpose::Tail));
+            look.visit((id.to_string(), Purpose::Tail));
         }
     }
 
     /// The children that are to be read as a whole, as far as they have changed since.
-    fn read_through(&mut self, told: &Told) {
+    fn read_through(&mut self, told: &Told, look: &mut Look<Self>) {
         let spawners = self.spawners(told);
         let mut bytes = 0_u64;
         for (id, child) in &mut self.children {
-            let wanted = self.wanted.read_through || spawners.contains(id);
+            let wanted = look.reads_through() || spawners.contains(id);
             if !wanted || child.closed || child.read_through == Some(child.seen) {
                 continue;
             }
             child.read_through = Some(child.seen);
             let known = child.through.as_ref().map_or(0, |through| through.end());
             bytes = bytes.saturating_add(child.seen.1.saturating_sub(known));
-            self.visits.push_back((id.clone(), Purpose::Through));
+            look.visit((id.clone(), Purpose::Through));
         }
-        self.ready |= bytes > CHILDREN_FIRST_BYTES;
+        look.will_read(bytes);
     }
 
     /// The children that may have started one of which the session itself does not know whether it has finished.
@@ -341,85 +304,72 @@ impl Children {
         spawners
     }
 
+    /// Whether a child lies in the directory that sessions share.
+    fn is_shared(&self, child: &Child) -> bool {
+        self.directories.get(&child.directory).is_some_and(|directory| directory.layout == Layout::Shared)
+    }
+
     /// The child that made each call, of those that were read as a whole.
     fn callers(&self) -> BTreeMap<&str, (&str, &Told)> {
         let told = self.children.iter().filter_map(|(id, child)| Some((id, &child.through.as_ref()?.known.told)));
         told.flat_map(|(id, told)| told.calls().map(move |call| (call, (id.as_str(), told)))).collect()
     }
-
-    fn trouble(&mut self, path: &str, text: &str) {
-        self.trouble.get_or_insert_with(|| format!("cannot look for subagents in {path}: {text}"));
-    }
-
-    fn ask(&mut self, pending: Pending, op: Op) {
-        let tag = self.asks.ask(op);
-        self.pending.insert(tag, pending);
-    }
 }
 
-impl Finder for Children {
-    fn look(&mut self, wanted: Wanted) {
-        if self.phase != Phase::Idle {
-            if wanted.read_through && !self.wanted.read_through {
-                // Somebody came who wants more: what is to be read is found out anew when this look is through.
-                (self.wanted.read_through, self.phase) = (true, Phase::Looking);
+impl Kin for Children {
+    type Question = Question;
+    type Errand = (String, Purpose);
+    type Said = Said;
+
+    fn begin(&mut self, look: &mut Look<Self>) {
+        for (path, directory) in &self.directories {
+            if look.is_nth() || directory.layout != Layout::Shared {
+                look.ask(Question::Stat(path.clone()), Op::Stat { path: path.clone() });
             }
-            return;
         }
-        self.phase = Phase::Looking;
-        let is_nth = self.looks.is_multiple_of(CHILDREN_EVERY);
-        self.looks = self.looks.saturating_add(1);
-        self.wanted = Wanted { every_child: wanted.every_child || is_nth, ..wanted };
-        let directories: Vec<String> = self
-            .directories
-            .iter()
-            .filter(|(_, directory)| is_nth || directory.layout != Layout::Shared)
-            .map(|(path, _)| path.clone())
-            .collect();
-        for path in directories {
-            self.ask(Pending::Stat(path.clone()), Op::Stat { path });
-        }
-        if self.wanted.every_child {
-            let is_shared = |child: &Child| {
-                self.directories.get(&child.directory).is_some_and(|directory| directory.layout == Layout::Shared)
-            };
-            let shared: Vec<(String, String)> = self
-                .children
-                .iter()
-                .filter(|(_, child)| is_shared(child))
-                .map(|(id, child)| (id.clone(), child.path.clone()))
-                .collect();
-            for (id, path) in shared {
-                self.ask(Pending::StatChild(id), Op::Stat { path });
+        if look.every_child() {
+            for (id, child) in self.children.iter().filter(|(_, child)| self.is_shared(child)) {
+                look.ask(Question::StatChild(id.clone()), Op::Stat { path: child.path.clone() });
             }
         }
     }
 
-    fn go_on(&mut self, told: &Told) {
-        self.begin_visits();
-        if self.phase == Phase::Looking && self.pending.is_empty() {
-            self.phase = Phase::Reading;
-            self.read_through(told);
-            self.begin_visits();
+    fn answered(&mut self, question: Question, outcome: Outcome<'_>, look: &mut Look<Self>) {
+        match question {
+            Question::Stat(path) => self.stat_answered(path, &outcome, look),
+            Question::List(path, at) => self.listed(&path, at, &outcome, look),
+            Question::StatChild(id) => {
+                if let Outcome::Facts(facts) = outcome
+                    && let Some(child) = self.children.get_mut(&id)
+                {
+                    child.seen = seen_by(facts);
+                    if child.head.is_some() {
+                        self.visit_if_changed(&id, look);
+                    }
+                }
+            }
         }
-        if self.phase == Phase::Reading && self.pending.is_empty() {
-            self.phase = Phase::Idle;
-            self.ready = true;
+    }
+
+    fn set_out(&mut self, errand: &Self::Errand) -> Option<Destination<Said>> {
+        self.destination(errand)
+    }
+
+    fn visited(&mut self, errand: Self::Errand, found: Found<Said>, look: &mut Look<Self>) {
+        self.take_visit(errand, found, look);
+    }
+
+    fn step(&mut self, step: u32, told: &Told, look: &mut Look<Self>) -> bool {
+        if step == 0 {
+            self.read_through(told, look);
         }
+        step == 0
     }
 
-    fn is_looking(&self) -> bool {
-        self.phase != Phase::Idle
-    }
-
-    fn is_ready(&self) -> bool {
-        self.ready
-    }
-
-    fn rows(&self, told: &Told) -> Vec<Row> {
+    fn rows(&self, told: &Told, in_full: bool) -> Vec<Row> {
         let callers = self.callers();
         let shown = self.children.iter().filter(|(_, child)| !child.closed);
-        let mut rows: Vec<Row> = shown.map(|(id, child)| child.row(id, told, &callers, self)).collect();
+        let mut rows: Vec<Row> = shown.map(|(id, child)| child.row(id, told, &callers, self, in_full)).collect();
         let known: BTreeSet<String> = rows.iter().map(|row| row.agent_id.clone()).collect();
         rows.extend(
             told.insides().iter().filter(|inside| !known.contains(&inside.agent_id)).map(|i| inside_row(i, told)),
@@ -437,10 +387,6 @@ impl Finder for Children {
         let inside = told.insides().iter().find(|inside| inside.agent_id == agent_id)?;
         let source = Source { path: self.parent.clone(), under, part: Some(agent_id.to_string()), stored: None };
         Some((source, Box::new(InsideReader { runs: inside.runs.as_slice().into() })))
-    }
-
-    fn take_trouble(&mut self) -> Option<String> {
-        self.trouble.take()
     }
 }
 
@@ -463,7 +409,14 @@ fn inside_row(inside: &Inside, told: &Told) -> Row {
 }
 
 impl Child {
-    fn row(&self, id: &str, told: &Told, callers: &BTreeMap<&str, (&str, &Told)>, all: &Children) -> Row {
+    fn row(
+        &self,
+        id: &str,
+        told: &Told,
+        callers: &BTreeMap<&str, (&str, &Told)>,
+        all: &Children,
+        in_full: bool,
+    ) -> Row {
         let meta = self.meta.clone().unwrap_or_default();
         let prompt = self.head.as_ref().map_or(0, |head| head.prompt);
         let tool_use_id = if meta.tool_use_id.is_empty() {
@@ -494,38 +447,8 @@ impl Child {
             done: end.unwrap_or_else(|| call.is_some_and(Call::is_finished)),
             last_activity_ts: self.last_ts,
             parent_agent_id: meta.parent_agent_id.or_else(|| caller.map(|(id, _)| (*id).to_string())),
-            read: through.filter(|_| all.wanted.read_through).map(|through| through.known.read.clone()),
+            read: through.filter(|_| in_full).map(|through| through.known.read.clone()),
             tool_use_id,
         }
     }
-}
-
-impl Machine for Children {
-    fn poll_op(&mut self) -> Option<(Tag, Op)> {
-        self.asks.take()
-    }
-
-    fn handle_outcome(&mut self, _now: Now, tag: Tag, outcome: Outcome<'_>) {
-        match self.pending.remove(&tag) {
-            Some(Pending::Stat(path)) => self.stat_answered(path, outcome),
-            Some(Pending::List(path, identity, modified)) => self.listed(path, (identity, modified), outcome),
-            Some(Pending::StatChild(id)) => {
-                if let Outcome::Facts(facts) = outcome
-                    && let Some(child) = self.children.get_mut(&id)
-                {
-                    child.seen = seen_by(facts);
-                    if child.head.is_some() {
-                        self.visit_if_changed(&id);
-                    }
-                }
-            }
-            Some(Pending::Visit(id, purpose, visit)) => self.visit_answered(id, purpose, visit, outcome),
-            // A file that was closed.
-            None => {}
-        }
-    }
-}
-
-const fn seen_by(facts: Facts) -> Seen {
-    (facts.identity, facts.size, facts.modified)
 }

@@ -20,5 +20,5 @@ mod note;
 mod notification;
 mod said;
 
-pub use finder::Children;
+pub(crate) use finder::Children;
 pub(super) use note::{may_be_inside, may_be_queued, may_tell, note};

@@ -15,7 +15,7 @@ use crate::time::UnixMillis;
 
 /// What its lines have said.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(crate) struct Said {
     pub(super) told: Told,
     pub(super) last_ts: Option<i64>,
     pub(super) read: ReadThrough,

@@ -5,8 +5,9 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::io::{DirEntry, FileIdentity, FileKind, FileTime};
+use crate::io::{DirEntry, FileKind};
 use crate::limits::MAX_CHILD_DIRECTORIES;
+use crate::roster::Listed;
 
 /// The directories of rollouts that are looked at.
 #[derive(Debug)]
@@ -20,9 +21,6 @@ pub(super) struct Days {
     /// What each directory was when it was listed.
     known: BTreeMap<String, Option<Listed>>,
 }
-
-/// By what a change of a directory is seen.
-pub(super) type Listed = (FileIdentity, FileTime);
 
 impl Days {
     /// The days from that of the session in this file on.
@@ -119,7 +117,7 @@ mod tests {
     use alloc::string::ToString as _;
 
     use super::*;
-    use crate::io::Facts;
+    use crate::io::{Facts, FileIdentity, FileTime};
 
     const FILE: &str = "/c/sessions/2026/08/03/rollout-2026-08-03T10-00-00-x.jsonl";
 

@@ -9,13 +9,13 @@
 mod visits;
 
 use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use self::visits::Purpose;
-use super::days::{Days, Listed};
+use super::days::Days;
 use super::end::End;
 use super::head::Head;
 use super::said::Said;
@@ -23,65 +23,39 @@ use crate::agent::Reader;
 use crate::agent::codex::CodexReader;
 use crate::agent::codex::layout::session_of_file;
 use crate::agent::codex::time;
-use crate::io::{DirEntry, Facts, FailureKind, FileIdentity, FileKind, FileTime, Op, Outcome};
-use crate::limits::{CHILDREN_EVERY, CHILDREN_FIRST_BYTES, MAX_CHILD_DEPTH, MAX_DIRECTORY_NAMES};
-use crate::machine::{Asks, Machine, Tag};
-use crate::roster::{Finder, Row, Through, Told, Visit, Wanted};
+use crate::io::{DirEntry, FailureKind, FileKind, Op, Outcome};
+use crate::limits::MAX_CHILD_DEPTH;
+use crate::roster::{Destination, Found, Kin, Listed, Look, Looked, Row, Seen, Through, Told, seen_by};
 use crate::source::follow::Source;
-use crate::time::Now;
 
 /// The threads of one session.
 #[derive(Debug)]
-pub struct Threads {
+pub(crate) struct Threads {
     session: String,
-    line_bytes: usize,
     days: Days,
     /// By id: every rollout that is somebody's child.
     threads: BTreeMap<String, Thread>,
     /// Rollouts that are nobody's.
     strangers: BTreeSet<String>,
-    phase: Phase,
-    looks: u64,
-    wanted: Wanted,
-    ready: bool,
-    pending: BTreeMap<Tag, Pending>,
-    visits: VecDeque<(String, Place, Purpose)>,
-    open: usize,
-    trouble: Option<String>,
-    asks: Asks,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    Idle,
-    /// Days are looked at, and the beginnings of what is new in them.
-    Looking,
-    /// The ends of threads that changed are read.
-    Ends,
-    /// Threads are read as a whole.
-    Reading,
-}
-
+/// A question about a place.
 #[derive(Debug)]
-enum Pending {
+pub(crate) enum Question {
     /// The root, a year or a month is listed.
     Above(String),
     Stat(String),
     List(String, Listed),
     StatThread(String),
-    Visit(String, Place, Purpose, Box<Visit<Said>>),
 }
 
 /// Where a rollout lies, and what it was when that was seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Place {
+pub(crate) struct Place {
     directory: String,
     name: String,
     seen: Seen,
 }
-
-/// By what a change of a file is seen.
-type Seen = (FileIdentity, u64, FileTime);
 
 /// One thread.
 #[derive(Debug)]
@@ -101,71 +75,42 @@ struct Thread {
 impl Threads {
     /// The threads of the session whose rollout this is.
     #[must_use]
-    pub fn new(parent: &Source, line_bytes: usize) -> Self {
+    pub(crate) fn new(parent: &Source) -> Self {
         let name = parent.path.rsplit_once('/').map_or(parent.path.as_str(), |(_, name)| name);
         Self {
             session: session_of_file(name).map(|session| session.as_str().to_string()).unwrap_or_default(),
-            line_bytes,
             days: Days::new(&parent.path, &parent.under),
             threads: BTreeMap::new(),
             strangers: BTreeSet::new(),
-            phase: Phase::Idle,
-            looks: 0,
-            wanted: Wanted::default(),
-            ready: false,
-            pending: BTreeMap::new(),
-            visits: VecDeque::new(),
-            open: 0,
-            trouble: None,
-            asks: Asks::default(),
         }
     }
 
-    fn above_listed(&mut self, path: &str, outcome: Outcome<'_>) {
-        match outcome {
-            Outcome::Listing { names, .. } => {
-                let known: BTreeSet<String> = self.days.to_look_at(true).map(String::from).collect();
-                for below in self.days.inside(path, names) {
-                    self.list_above(below);
-                }
-                let new: Vec<String> =
-                    self.days.to_look_at(true).filter(|day| !known.contains(*day)).map(String::from).collect();
-                new.into_iter().for_each(|day| self.stat(day));
-            }
-            Outcome::Failed(failure) if failure.kind != FailureKind::NotFound => self.trouble(path, failure.text),
-            _ => {}
+    fn above_listed(&mut self, path: &str, outcome: &Outcome<'_>, look: &mut Look<Self>) {
+        let Looked::There((names, _)) = look.names(path, outcome) else { return };
+        let known: BTreeSet<String> = self.days.to_look_at(true).map(String::from).collect();
+        for below in self.days.inside(path, names) {
+            list_above(below, look);
         }
+        self.days.to_look_at(true).filter(|day| !known.contains(*day)).for_each(|day| stat(day, look));
     }
 
-    fn stat_answered(&mut self, path: String, outcome: Outcome<'_>) {
-        match outcome {
-            Outcome::Facts(facts) if facts.kind == FileKind::Directory => {
-                let now = (facts.identity, facts.modified);
+    fn stat_answered(&mut self, path: String, outcome: &Outcome<'_>, look: &mut Look<Self>) {
+        match look.directory(&path, outcome) {
+            Looked::There(now) => {
                 if self.days.has_changed(&path, now) {
-                    let op = Op::List { path: path.clone(), max_names: MAX_DIRECTORY_NAMES };
-                    self.ask(Pending::List(path, now), op);
+                    look.list(Question::List(path.clone(), now), &path);
                 }
             }
-            Outcome::Failed(failure) if failure.kind != FailureKind::NotFound => self.trouble(&path, failure.text),
-            Outcome::Facts(_) | Outcome::Failed(_) => {
+            Looked::Gone => {
                 self.threads.retain(|_, thread| thread.place.directory != path);
                 self.days.listed(&path, None);
             }
-            _ => {}
+            Looked::Unknown => {}
         }
     }
 
-    fn listed(&mut self, path: &str, at: Listed, outcome: Outcome<'_>) {
-        let (names, truncated) = match outcome {
-            Outcome::Listing { names, truncated } => (names, truncated),
-            Outcome::Failed(failure) => {
-                if failure.kind != FailureKind::NotFound {
-                    self.trouble(path, failure.text);
-                }
-                return;
-            }
-            _ => return,
-        };
+    fn listed(&mut self, path: &str, at: Listed, outcome: &Outcome<'_>, look: &mut Look<Self>) {
+        let Looked::There((names, truncated)) = look.names(path, outcome) else { return };
         self.days.listed(path, Some(at));
         let mut files: Vec<&DirEntry> = names.iter().filter(|entry| entry.facts.kind == FileKind::File).collect();
         files.sort_unstable_by(|one, other| one.name.cmp(&other.name));
@@ -176,16 +121,16 @@ impl Threads {
         for entry in files {
             let Some(id) = session_of_file(&entry.name) else { continue };
             let (directory, name) = (path.to_string(), entry.name.clone());
-            self.found(id.as_str(), Place { directory, name, seen: seen_by(entry.facts) });
+            self.found(id.as_str(), Place { directory, name, seen: seen_by(entry.facts) }, look);
         }
     }
 
     /// A rollout that may be a thread of this session.
-    fn found(&mut self, id: &str, place: Place) {
+    fn found(&mut self, id: &str, place: Place, look: &mut Look<Self>) {
         if let Some(thread) = self.threads.get_mut(id) {
             thread.place = place;
         } else if id != self.session && !self.strangers.contains(id) && !self.is_older(id) {
-            self.visits.push_back((id.to_string(), place, Purpose::Head));
+            look.visit((id.to_string(), place, Purpose::Head));
         }
     }
 
@@ -210,28 +155,25 @@ impl Threads {
     }
 
     /// The ends of the session's threads that have changed.
-    fn visit_ends(&mut self) {
+    fn visit_ends(&mut self, look: &mut Look<Self>) {
         let own: Vec<String> = self.depths().into_keys().map(String::from).collect();
         for id in own {
             if let Some(thread) = self.threads.get_mut(&id)
                 && thread.visited != Some(thread.place.seen)
             {
                 thread.visited = Some(thread.place.seen);
-                self.visits.push_back((id, thread.place.clone(), Purpose::Tail));
+                look.visit((id, thread.place.clone(), Purpose::Tail));
             }
         }
     }
 
     /// The threads that are to be read as a whole, as far as they have changed since: those that have started others, or all.
-    fn read_through(&mut self) {
+    fn read_through(&mut self, look: &mut Look<Self>) {
         let depths = self.depths();
         let parents = depths.keys().filter_map(|id| self.threads.get(*id)?.head.parent.clone());
         let spawners: BTreeSet<String> = parents.collect();
-        let own: Vec<String> = depths
-            .into_keys()
-            .filter(|id| self.wanted.read_through || spawners.contains(*id))
-            .map(String::from)
-            .collect();
+        let own: Vec<String> =
+            depths.into_keys().filter(|id| look.reads_through() || spawners.contains(*id)).map(String::from).collect();
         let mut bytes = 0_u64;
         for id in own {
             let Some(thread) = self.threads.get_mut(&id) else { continue };
@@ -241,12 +183,12 @@ impl Threads {
             thread.read_through = Some(thread.place.seen);
             let known = thread.through.as_ref().map_or(0, |through| through.end());
             bytes = bytes.saturating_add(thread.place.seen.1.saturating_sub(known));
-            self.visits.push_back((id, thread.place.clone(), Purpose::Through));
+            look.visit((id, thread.place.clone(), Purpose::Through));
         }
-        self.ready |= bytes > CHILDREN_FIRST_BYTES;
+        look.will_read(bytes);
     }
 
-    fn row(&self, id: &str, depth: u64, thread: &Thread, told: &Told) -> Row {
+    fn row(&self, id: &str, depth: u64, thread: &Thread, told: &Told, in_full: bool) -> Row {
         let parent = thread.head.parent.as_deref().filter(|parent| *parent != self.session);
         let through = parent.and_then(|parent| self.threads.get(parent)?.through.as_ref());
         let by = through.map_or(told, |through| &through.known.told);
@@ -271,99 +213,70 @@ impl Threads {
             done: told_ended || thread.end.idle,
             last_activity_ts: thread.end.last_ts,
             parent_agent_id: parent.map(String::from),
-            read: thread
-                .through
-                .as_ref()
-                .filter(|_| self.wanted.read_through)
-                .map(|through| through.known.read.clone()),
+            read: thread.through.as_ref().filter(|_| in_full).map(|through| through.known.read.clone()),
         }
-    }
-
-    fn trouble(&mut self, path: &str, text: &str) {
-        self.trouble.get_or_insert_with(|| format!("cannot look for subagents in {path}: {text}"));
-    }
-
-    fn list_above(&mut self, path: String) {
-        let op = Op::List { path: path.clone(), max_names: MAX_DIRECTORY_NAMES };
-        self.ask(Pending::Above(path), op);
-    }
-
-    fn stat(&mut self, path: String) {
-        self.ask(Pending::Stat(path.clone()), Op::Stat { path });
-    }
-
-    fn ask(&mut self, pending: Pending, op: Op) {
-        let tag = self.asks.ask(op);
-        self.pending.insert(tag, pending);
     }
 }
 
-impl Finder for Threads {
-    fn look(&mut self, wanted: Wanted) {
-        if self.phase != Phase::Idle {
-            if wanted.read_through && !self.wanted.read_through {
-                // Somebody came who wants more: what is to be read is found out anew when this look is through.
-                (self.wanted.read_through, self.phase) = (true, Phase::Looking);
-            }
-            return;
-        }
-        self.phase = Phase::Looking;
+impl Kin for Threads {
+    type Question = Question;
+    type Errand = (String, Place, Purpose);
+    type Said = Said;
+
+    fn begin(&mut self, look: &mut Look<Self>) {
         if !self.days.has_begun() {
             return;
         }
-        let is_nth = self.looks.is_multiple_of(CHILDREN_EVERY);
-        self.looks = self.looks.saturating_add(1);
-        self.wanted = Wanted { every_child: wanted.every_child || is_nth, ..wanted };
-        let days: Vec<String> = self.days.to_look_at(is_nth).map(String::from).collect();
-        days.into_iter().for_each(|day| self.stat(day));
-        if is_nth {
-            self.list_above(self.days.root().to_string());
+        self.days.to_look_at(look.is_nth()).for_each(|day| stat(day, look));
+        if look.is_nth() {
+            list_above(self.days.root().to_string(), look);
         }
-        if self.wanted.every_child {
-            let own = self.depths().into_keys();
-            let paths = own.filter_map(|id| {
-                let place = &self.threads.get(id)?.place;
-                Some((id.to_string(), format!("{}/{}", place.directory, place.name)))
-            });
-            for (id, path) in paths.collect::<Vec<_>>() {
-                self.ask(Pending::StatThread(id), Op::Stat { path });
-            }
-        }
-    }
-
-    fn go_on(&mut self, _told: &Told) {
-        loop {
-            self.begin_visits();
-            if !self.pending.is_empty() {
-                return;
-            }
-            match self.phase {
-                Phase::Idle => return,
-                Phase::Looking => {
-                    self.phase = Phase::Ends;
-                    self.visit_ends();
+        if look.every_child() {
+            for id in self.depths().into_keys() {
+                if let Some(Thread { place, .. }) = self.threads.get(id) {
+                    let path = format!("{}/{}", place.directory, place.name);
+                    look.ask(Question::StatThread(id.to_string()), Op::Stat { path });
                 }
-                Phase::Ends => {
-                    self.phase = Phase::Reading;
-                    self.read_through();
-                }
-                Phase::Reading => (self.phase, self.ready) = (Phase::Idle, true),
             }
         }
     }
 
-    fn is_looking(&self) -> bool {
-        self.phase != Phase::Idle
+    fn answered(&mut self, question: Question, outcome: Outcome<'_>, look: &mut Look<Self>) {
+        match question {
+            Question::Above(path) => self.above_listed(&path, &outcome, look),
+            Question::Stat(path) => self.stat_answered(path, &outcome, look),
+            Question::List(path, at) => self.listed(&path, at, &outcome, look),
+            Question::StatThread(id) => match (outcome, self.threads.get_mut(&id)) {
+                (Outcome::Facts(facts), Some(thread)) => thread.place.seen = seen_by(facts),
+                (Outcome::Failed(failure), Some(_)) if failure.kind == FailureKind::NotFound => {
+                    self.threads.remove(&id);
+                }
+                _ => {}
+            },
+        }
     }
 
-    fn is_ready(&self) -> bool {
-        self.ready
+    fn set_out(&mut self, errand: &Self::Errand) -> Option<Destination<Said>> {
+        Some(self.destination(errand))
     }
 
-    fn rows(&self, told: &Told) -> Vec<Row> {
+    fn visited(&mut self, errand: Self::Errand, found: Found<Said>, look: &mut Look<Self>) {
+        self.take_visit(errand, found, look);
+    }
+
+    fn step(&mut self, step: u32, _told: &Told, look: &mut Look<Self>) -> bool {
+        match step {
+            0 => self.visit_ends(look),
+            1 => self.read_through(look),
+            _ => return false,
+        }
+        true
+    }
+
+    fn rows(&self, told: &Told, in_full: bool) -> Vec<Row> {
         let rows = self.depths().into_iter().filter_map(|(id, depth)| {
             let thread = self.threads.get(id).filter(|thread| !thread.closed)?;
-            Some(self.row(id, depth, thread, told))
+            Some(self.row(id, depth, thread, told, in_full))
         });
         rows.collect()
     }
@@ -375,36 +288,12 @@ impl Finder for Threads {
         let under = self.days.under(directory).to_string();
         Some((Source { path: format!("{directory}/{name}"), under, part: None, stored: None }, Box::new(CodexReader)))
     }
-
-    fn take_trouble(&mut self) -> Option<String> {
-        self.trouble.take()
-    }
 }
 
-impl Machine for Threads {
-    fn poll_op(&mut self) -> Option<(Tag, Op)> {
-        self.asks.take()
-    }
-
-    fn handle_outcome(&mut self, _now: Now, tag: Tag, outcome: Outcome<'_>) {
-        match self.pending.remove(&tag) {
-            Some(Pending::Above(path)) => self.above_listed(&path, outcome),
-            Some(Pending::Stat(path)) => self.stat_answered(path, outcome),
-            Some(Pending::List(path, at)) => self.listed(&path, at, outcome),
-            Some(Pending::StatThread(id)) => match (outcome, self.threads.get_mut(&id)) {
-                (Outcome::Facts(facts), Some(thread)) => thread.place.seen = seen_by(facts),
-                (Outcome::Failed(failure), Some(_)) if failure.kind == FailureKind::NotFound => {
-                    self.threads.remove(&id);
-                }
-                _ => {}
-            },
-            Some(Pending::Visit(id, place, purpose, visit)) => self.visit_answered(id, place, purpose, visit, outcome),
-            // A file that was closed.
-            None => {}
-        }
-    }
+fn list_above(path: String, look: &mut Look<Threads>) {
+    look.list(Question::Above(path.clone()), &path);
 }
 
-const fn seen_by(facts: Facts) -> Seen {
-    (facts.identity, facts.size, facts.modified)
+fn stat(path: &str, look: &mut Look<Threads>) {
+    look.ask(Question::Stat(path.to_string()), Op::Stat { path: path.to_string() });
 }

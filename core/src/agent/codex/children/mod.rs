@@ -18,7 +18,7 @@ mod head;
 mod note;
 mod said;
 
-pub use finder::Threads;
+pub(crate) use finder::Threads;
 pub(super) use note::note;
 
 /// Whether a rollout with this beginning is a thread of another session.

@@ -13,7 +13,7 @@ use crate::source::json::Value;
 
 /// What its lines have said.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(crate) struct Said {
     pub(super) told: Told,
     pub(super) end: End,
     pub(super) read: ReadThrough,

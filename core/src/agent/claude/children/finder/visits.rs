@@ -1,23 +1,19 @@
 //! Visits to files of children: what is read of each, and what becomes of it.
 
-use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString as _};
 
-use super::{Children, Pending};
+use super::Children;
 use crate::agent::claude::children::directory::Layout;
 use crate::agent::claude::children::ends::{Head, head, last_time};
 use crate::agent::claude::children::meta::Meta;
 use crate::agent::claude::children::said::Said;
-use crate::io::{Op, Outcome};
-use crate::limits::{
-    CHILD_LONG_TAIL_BYTES, CHILD_META_BYTES, CHILD_TAIL_BYTES, MAX_DIRECTORY_NAMES, MAX_OPEN_CHILDREN, PROBE_BYTES,
-};
-use crate::roster::{Found, Next, Part, Visit};
+use crate::limits::{CHILD_LONG_TAIL_BYTES, CHILD_META_BYTES, CHILD_TAIL_BYTES, MAX_DIRECTORY_NAMES, PROBE_BYTES};
+use crate::roster::{Destination, Found, Look, Part};
 
 /// What a child is visited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Purpose {
+pub(crate) enum Purpose {
     /// Its metadata.
     Meta,
     /// Its beginning.
@@ -32,16 +28,16 @@ pub(super) enum Purpose {
 
 impl Children {
     /// What a visit found.
-    fn visited(&mut self, id: String, purpose: Purpose, found: Found<Said>) {
+    pub(super) fn take_visit(&mut self, (id, purpose): (String, Purpose), found: Found<Said>, look: &mut Look<Self>) {
         let Some(child) = self.children.get_mut(&id) else { return };
         match (purpose, found) {
             (Purpose::Meta, Found::Bytes { bytes, .. }) => {
                 let whole = Some(bytes.as_slice()).filter(|bytes| bytes.len() <= CHILD_META_BYTES);
                 child.meta = Some(Meta::parse(whole.unwrap_or_default()));
             }
-            (Purpose::Head, Found::Bytes { bytes, .. }) => self.begun(id, head(&bytes)),
+            (Purpose::Head, Found::Bytes { bytes, .. }) => self.begun(id, head(&bytes), look),
             (Purpose::Tail, Found::Bytes { bytes, cut: true }) if last_time(&bytes, true).is_none() => {
-                self.visits.push_back((id, Purpose::LongTail));
+                look.visit((id, Purpose::LongTail));
             }
             (_, Found::Bytes { bytes, cut }) => (child.last_ts, child.closed) = (last_time(&bytes, cut), false),
             (_, Found::Through(through)) => child.through = Some(through),
@@ -49,14 +45,13 @@ impl Children {
             (_, Found::Failed(text)) => {
                 // It is tried again with the next look.
                 (child.visited, child.meta_seen) = (None, child.meta_seen.filter(|_| child.meta.is_some()));
-                let path = child.path.clone();
-                self.trouble(&path, &text);
+                look.trouble(&child.path, &text);
             }
         }
     }
 
     /// A child's beginning was read.
-    fn begun(&mut self, id: String, head: Head) {
+    fn begun(&mut self, id: String, head: Head, look: &mut Look<Self>) {
         let Self { children, directories, .. } = self;
         let Some(child) = children.get_mut(&id) else { return };
         let is_shared = directories.get(&child.directory).is_some_and(|d| d.layout == Layout::Shared);
@@ -71,49 +66,25 @@ impl Children {
             children.remove(&id);
         } else {
             child.head = Some(head);
-            self.visit_if_changed(&id);
+            self.visit_if_changed(&id, look);
         }
     }
 
-    pub(super) fn begin_visits(&mut self) {
-        while self.open < MAX_OPEN_CHILDREN
-            && let Some((id, purpose)) = self.visits.pop_front()
-        {
-            let Some(child) = self.children.get_mut(&id) else { continue };
-            let part = match purpose {
-                // One more than it may have tells that it has too many.
-                Purpose::Meta => Part::Beginning(CHILD_META_BYTES.saturating_add(1)),
-                Purpose::Head => Part::Beginning(PROBE_BYTES),
-                Purpose::Tail => Part::End(CHILD_TAIL_BYTES),
-                Purpose::LongTail => Part::End(CHILD_LONG_TAIL_BYTES),
-                Purpose::Through => Part::Through(child.through.take()),
-            };
-            let path = match purpose {
-                Purpose::Meta => format!("{}/agent-{id}.meta.json", child.directory),
-                _ => child.path.clone(),
-            };
-            self.open = self.open.saturating_add(1);
-            let visit = Box::new(Visit::new(part, self.line_bytes));
-            self.ask(Pending::Visit(id, purpose, visit), Op::Open { path, under: Some(self.under.clone()) });
-        }
-    }
-
-    pub(super) fn visit_answered(
-        &mut self,
-        id: String,
-        purpose: Purpose,
-        mut visit: Box<Visit<Said>>,
-        outcome: Outcome<'_>,
-    ) {
-        match visit.take(outcome) {
-            Next::Op(op) => self.ask(Pending::Visit(id, purpose, visit), op),
-            Next::Done(found, handle) => {
-                self.open = self.open.saturating_sub(1);
-                if let Some(handle) = handle {
-                    self.asks.ask(Op::CloseFile { handle });
-                }
-                self.visited(id, purpose, found);
-            }
-        }
+    /// What is read on an errand, and where.
+    pub(super) fn destination(&mut self, (id, purpose): &(String, Purpose)) -> Option<Destination<Said>> {
+        let child = self.children.get_mut(id)?;
+        let part = match purpose {
+            // One more than it may have tells that it has too many.
+            Purpose::Meta => Part::Beginning(CHILD_META_BYTES.saturating_add(1)),
+            Purpose::Head => Part::Beginning(PROBE_BYTES),
+            Purpose::Tail => Part::End(CHILD_TAIL_BYTES),
+            Purpose::LongTail => Part::End(CHILD_LONG_TAIL_BYTES),
+            Purpose::Through => Part::Through(child.through.take()),
+        };
+        let path = match purpose {
+            Purpose::Meta => format!("{}/agent-{id}.meta.json", child.directory),
+            _ => child.path.clone(),
+        };
+        Some(Destination { path, under: self.under.clone(), part })
     }
 }
