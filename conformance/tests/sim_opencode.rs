@@ -384,3 +384,39 @@ fn after_a_restart_hello_counts_what_came_meanwhile() {
     assert_eq!(world.fresh(client).only("hello").json["total"], 25);
     world.finish();
 }
+
+#[test]
+fn a_session_whose_store_is_gone_at_a_restart_is_what_was_shown_of_it() {
+    let mut world = world();
+    session(&mut world, "ses_there", "/home/u/other");
+    world.herdr.open(Pane::claude(PANE, CWD).of_kind("opencode").with_session(SESSION));
+    for pane in [PANE, "opencode:ses_there"] {
+        let client = world.watch(pane);
+        world.advance(SENT);
+        world.fresh(client);
+    }
+    let info = json!({"id": "msg_y", "sessionID": "ses_there", "role": "user", "time": {"created": NOON}});
+    put(&mut world, "message/ses_there/msg_y", &info);
+    part(&mut world, "msg_y", "prt_y", json!({"type": "text", "text": "of another directory"}));
+    world.advance(SENT);
+    let shown_before = format!("/agent-transcript?pane={PANE}&token={TOKEN}");
+    world.reborn(Bridge::new(config()));
+    world.disk.rename(STORAGE, "/home/u/away");
+    let client = world.watch(PANE);
+    world.advance(SENT);
+    let frames = world.fresh(client);
+    assert_eq!(frames.only("hello").json["session_id"], SESSION);
+    assert_eq!(shown(&frames), [(1, "how are you?".to_owned()), (2, "very well".to_owned())]);
+    // Another directory's is not shown here, neither from its spool nor as something to wait for.
+    world.herdr.open(Pane::claude("w1:p6", CWD).of_kind("opencode").with_session("ses_there"));
+    let client = world.get(&format!("/agent-transcript?pane=w1:p6&token={TOKEN}"));
+    world.run();
+    assert_eq!(status(&world, client), Some(404));
+    // The store is there again: it goes on where it was.
+    world.disk.rename("/home/u/away", STORAGE);
+    human(&mut world, 9_000, "msg_c", "and now?");
+    let client = world.connect(&shown_before);
+    world.advance(SENT);
+    assert_eq!(texts(&world.fresh(client)), ["how are you?", "very well", "and now?"]);
+    world.finish();
+}

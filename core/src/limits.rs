@@ -212,6 +212,20 @@ pub const STORE_QUERY: Duration = Duration::from_secs(5);
 /// Time that an agent's service may take for one.
 pub const STORE_FETCH: Duration = Duration::from_secs(10);
 
+/// Time that each store of an agent may take to say whether it holds a session. Somebody waits for a pane: then the next
+/// store is asked, and at last what was shown of the session before is shown again.
+pub const STORE_LOCATE: Duration = Duration::from_millis(1_500);
+
+/// Time in which the first look at a store must tell something. Then what is in the spool is shown, if there is anything, and
+/// what the store tells later comes live.
+pub const STORE_FIRST_LOOK: Duration = Duration::from_millis(1_500);
+
+/// Time that an agent's service may take for its newest messages.
+pub const SERVICE_LOOK: Duration = Duration::from_secs(4);
+
+/// A service that did not answer in time is not asked for so long: the store below it is.
+pub const SERVICE_REST: Duration = Duration::from_secs(10);
+
 /// Messages that one page of a service holds while the newest are looked at, and while all are read.
 pub const SERVICE_NEWEST: usize = 20;
 /// See [`SERVICE_NEWEST`].

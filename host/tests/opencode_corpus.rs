@@ -45,7 +45,8 @@ impl Tree {
             ..Roots::below(&text(&root.join("nobody")))
         };
         let (path, under) = (text(&self.storage().join("session")), text(&self.storage()));
-        let stored = Stored { kind: AgentKind::Opencode, session: SessionId::from(session), path, under, exists: true };
+        let session = SessionId::from(session);
+        let stored = Stored { kind: AgentKind::Opencode, session, path, under, exists: true, directory: None };
         let mut feeding = Feeding::of(stored, &config(roots, &text(&root.join("ours"))));
         let entries = feeding.look();
         assert!(feeding.troubles.is_empty(), "{:?}", feeding.troubles);

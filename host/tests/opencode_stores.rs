@@ -105,8 +105,9 @@ impl Home {
     }
 
     fn feed(&self, located: &Located) -> Feeding {
-        let Located { path, under, session, .. } = located.clone();
-        Feeding::of(Stored { kind: AgentKind::Opencode, session, path, under, exists: true }, &self.config())
+        let Located { path, under, session, recorded_cwd: directory, .. } = located.clone();
+        let stored = Stored { kind: AgentKind::Opencode, session, path, under, exists: true, directory };
+        Feeding::of(stored, &self.config())
     }
 }
 

@@ -3,8 +3,10 @@
 //! ```text
 //!   the layout's places, one after another ── gather ──▶ files ── look into each ── it is it ──▶ that file
 //!                  │ none left                             │ bookkeeping alone: remembered
-//!                  └──▶ the best of what was remembered, else the place where it will be, else nothing
+//!                  └──▶ the best of what was remembered, else its spool, else the place where it will be, else nothing
 //! ```
+//!
+//! The spool of a session is what was shown of it before: it is found when its store does not answer, or is gone.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -25,6 +27,7 @@ use crate::io::{FileTime, Op, Outcome};
 use crate::limits;
 use crate::machine::{Machine, Tag};
 use crate::pane::probe::{Ends, Probe, ProbeError, Probed};
+use crate::source::spool;
 use crate::time::Now;
 
 /// Which session is looked for.
@@ -93,6 +96,8 @@ pub struct Locate {
     under: String,
     /// The newest that a store holds.
     stored: Option<Located>,
+    /// The spool of the session that is looked for, and its directory, if it may have one that was not looked at.
+    spool: Option<(String, String)>,
     /// Files that are looked into next.
     files: VecDeque<Candidate>,
     stage: Stage,
@@ -110,6 +115,8 @@ enum Stage {
     Searching(Box<Search>),
     Gathering(Box<Gather>),
     Looking(Box<(Candidate, Probe)>),
+    /// Into its spool.
+    Spool(Box<(String, Probe)>),
     /// Whether what was found is of the right directory.
     Comparing(Compared),
     Done,
@@ -120,6 +127,15 @@ enum Stage {
 enum Compared {
     Stored(Box<Found>),
     File(Box<(Candidate, Probed)>),
+    Spool(Box<(String, Probed)>),
+}
+
+impl Located {
+    /// Whether this is no more than the spool of a session whose store does not answer, or is gone.
+    #[must_use]
+    pub fn is_spooled(&self) -> bool {
+        self.path.ends_with(spool::SPOOLS.suffix)
+    }
 }
 
 impl Locate {
@@ -143,6 +159,7 @@ impl Locate {
             pending: search.pending,
             under: String::new(),
             stored: None,
+            spool: None,
             files: VecDeque::new(),
             stage: Stage::Done,
             bookkeeping: None,
@@ -156,6 +173,15 @@ impl Locate {
             None => locate.go_on(),
         }
         locate
+    }
+
+    /// If the store of a session that is known does not show it, its spool will do.
+    #[must_use]
+    pub fn or_spooled(mut self, kind: AgentKind, state_dir: &str) -> Self {
+        if let (Stage::Searching(_), Some(session)) = (&self.stage, &self.wanted_session) {
+            self.spool = Some((spool::path_of(state_dir, kind.label(), session), spool::directory(state_dir)));
+        }
+        self
     }
 
     /// The result, once. No file is open by then.
@@ -177,6 +203,10 @@ impl Locate {
             };
             self.stage = Stage::Gathering(Box::new(Gather::new(attempt.places, filter)));
             self.advance();
+        } else if let Some((path, under)) = self.spool.take().filter(|_| self.bookkeeping.is_none()) {
+            let probe = Probe::new(&path, &under, Ends::Head, spool::record::recorded);
+            self.under = under;
+            self.stage = Stage::Spool(Box::new((path, probe)));
         } else {
             self.give_up();
         }
@@ -202,6 +232,13 @@ impl Locate {
                     self.handle_look(look.0, looked);
                 }
             }
+            Stage::Spool(look) => {
+                if let Some(looked) = look.1.take_result()
+                    && let Stage::Spool(look) = core::mem::replace(&mut self.stage, Stage::Done)
+                {
+                    self.handle_spool(look.0, looked);
+                }
+            }
             Stage::Comparing(_) => self.compare(),
             Stage::Done => {}
         }
@@ -215,6 +252,7 @@ impl Locate {
         match core::mem::replace(&mut self.stage, Stage::Done) {
             Stage::Comparing(Compared::Stored(found)) => self.take_stored(*found),
             Stage::Comparing(Compared::File(look)) => self.take_file(look.0, look.1),
+            Stage::Comparing(Compared::Spool(look)) => self.take_spool(look.0, look.1),
             stage => self.stage = stage,
         }
     }
@@ -301,6 +339,31 @@ impl Locate {
         self.go_on();
     }
 
+    fn handle_spool(&mut self, path: String, looked: Result<Probed, ProbeError>) {
+        let Ok(probed) = looked else { return self.give_up() };
+        if !probed.recorded.conversation || self.is_anothers(&probed.recorded) {
+            return self.give_up();
+        }
+        if let Some(cwd) = &probed.recorded.cwd {
+            self.cwd.consider(cwd);
+        }
+        self.stage = Stage::Comparing(Compared::Spool(Box::new((path, probed))));
+        self.compare();
+    }
+
+    /// What was shown of a session is shown again, but in a pane of its own directory alone.
+    fn take_spool(&mut self, path: String, probed: Probed) {
+        let is_unknown = probed.recorded.cwd.is_none() && self.cwd.meant().is_some();
+        let session = probed.recorded.session.clone().filter(|_| !is_unknown && !self.is_elsewhere(&probed.recorded));
+        let Some(session) = session else {
+            // Nor is it waited for: what was shown of it would be shown here.
+            self.pending = None;
+            return self.give_up();
+        };
+        let (under, recorded_cwd, modified) = (self.under.clone(), probed.recorded.cwd, probed.facts.modified);
+        self.finish(Ok(Located { path, under, session, exists: true, recorded_cwd, modified }));
+    }
+
     /// Whether a file is what is looked for: any conversation of a known name, or one in the very directory.
     fn is_it(&self, recorded: &Recorded) -> bool {
         match (&recorded.cwd, self.cwd.meant()) {
@@ -358,6 +421,7 @@ impl Machine for Locate {
             Stage::Searching(search) => search.poll_op(),
             Stage::Gathering(gather) => gather.poll_op(),
             Stage::Looking(look) => look.1.poll_op(),
+            Stage::Spool(look) => look.1.poll_op(),
             Stage::Comparing(_) => self.cwd.poll_op(),
             Stage::Done => None,
         }
@@ -368,6 +432,7 @@ impl Machine for Locate {
             Stage::Searching(search) => search.handle_outcome(now, tag, outcome),
             Stage::Gathering(gather) => gather.handle_outcome(now, tag, outcome),
             Stage::Looking(look) => look.1.handle_outcome(now, tag, outcome),
+            Stage::Spool(look) => look.1.handle_outcome(now, tag, outcome),
             Stage::Comparing(_) => self.cwd.handle_outcome(now, tag, outcome),
             Stage::Done => {}
         }

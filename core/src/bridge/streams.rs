@@ -175,5 +175,6 @@ fn feed_of(source: &Source, config: &Config) -> Option<Box<Feed>> {
     let stored = source.stored.as_ref()?;
     let feeder = stored.kind.feeder(stored, config)?;
     let spool = Spool::new(&config.state_dir, stored.kind.label(), &stored.session);
+    let spool = spool.recorded_in(stored.directory.as_deref());
     Some(Box::new(Feed::new(spool, feeder)))
 }

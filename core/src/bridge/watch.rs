@@ -314,9 +314,10 @@ impl Bridge {
 
     /// What is followed to show this pane: the session's file, or its spool.
     pub(super) fn source_of(&self, resolved: &Resolved) -> Source {
-        let Located { path, under, session, exists, .. } = resolved.located.clone();
+        let Located { path, under, session, exists, recorded_cwd: directory, .. } = resolved.located.clone();
         if resolved.kind.is_stored() {
-            return Stored { kind: resolved.kind, session, path, under, exists }.source(&self.config.state_dir);
+            let stored = Stored { kind: resolved.kind, session, path, under, exists, directory };
+            return stored.source(&self.config.state_dir);
         }
         Source { path, under, part: None, stored: None }
     }

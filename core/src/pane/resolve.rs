@@ -57,6 +57,7 @@ pub struct Resolve {
     pane: PaneId,
     herdr: Herdr,
     roots: Roots,
+    state_dir: String,
     deadline: Instant,
     kind: AgentKind,
     agent: Option<PaneAgent>,
@@ -84,6 +85,7 @@ impl Resolve {
             pane,
             herdr: config.herdr.clone(),
             roots: config.roots.clone(),
+            state_dir: config.state_dir.clone(),
             deadline: now.mono.plus(limits::HERDR_BUDGET),
             // What the demo conversation is written like; every other pane names its own.
             kind: AgentKind::Claude,
@@ -199,7 +201,8 @@ impl Resolve {
     }
 
     fn locate(&mut self, cwd: Option<&str>, wanted: &Wanted) {
-        self.step = Step::Locate(Box::new(Locate::new(self.kind, &self.roots, cwd, wanted)));
+        let locate = Locate::new(self.kind, &self.roots, cwd, wanted).or_spooled(self.kind, &self.state_dir);
+        self.step = Step::Locate(Box::new(locate));
     }
 
     fn read(&mut self, located: Located) {

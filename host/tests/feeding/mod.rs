@@ -45,7 +45,8 @@ impl Feeding {
     pub(crate) fn of(stored: Stored, config: &Config) -> Self {
         let source = stored.clone().source(&config.state_dir);
         let feeder = stored.kind.feeder(&stored, config).unwrap();
-        let spool = Spool::new(&config.state_dir, stored.kind.label(), &stored.session);
+        let spool = Spool::new(&config.state_dir, stored.kind.label(), &stored.session)
+            .recorded_in(stored.directory.as_deref());
         Self { feed: Feed::new(spool, feeder), spool: source.path.into(), asked: Vec::new(), troubles: Vec::new() }
     }
 

@@ -1,14 +1,18 @@
 use alloc::format;
 use alloc::string::String;
+use core::time::Duration;
 
 use super::{Locate, LocateError, Located, Wanted, is_session_id};
 use crate::agent::AgentKind;
 use crate::agent::claude::layout::{directory_by_agent, directory_by_contract};
 use crate::config::Roots;
 use crate::ids::SessionId;
-use crate::io::{FileTime, Op};
+use crate::io::{Failure, FailureKind, FileTime, Op, Outcome};
 use crate::limits;
+use crate::machine::{Machine, Tag};
 use crate::pane::simulated::{BOOKKEEPING, World, at, conversation};
+use crate::source::spool;
+use crate::time::Now;
 
 const ROOT: &str = "/home/u/.claude/projects";
 const ID: &str = "7d2c19f0-5a1e-4c3b-9f54-2f1b0c6d8e21";
@@ -264,4 +268,69 @@ fn a_directory_and_a_link_that_leads_to_it_are_one() {
     // What is not there is told by its name alone.
     assert_eq!(located("/home/u/ws/gone", &Wanted::Newest), Err(LocateError::NoFile));
     assert_eq!(located("/workspace/gone", &Wanted::Newest), Ok("ses_gone".into()));
+}
+
+/// opencode with a service and a database that are there, and do not answer.
+struct Silent<'a> {
+    locate: &'a mut Locate,
+    patience: Duration,
+}
+
+impl Machine for Silent<'_> {
+    fn poll_op(&mut self) -> Option<(Tag, Op)> {
+        loop {
+            let (tag, op) = self.locate.poll_op()?;
+            let (Op::Fetch { within, .. } | Op::Query { within, .. }) = op else { return Some((tag, op)) };
+            self.patience += within;
+            let silence = Failure { kind: FailureKind::TimedOut, text: "no answer" };
+            self.locate.handle_outcome(at(0), tag, Outcome::Failed(silence));
+        }
+    }
+
+    fn handle_outcome(&mut self, now: Now, tag: Tag, outcome: Outcome<'_>) {
+        self.locate.handle_outcome(now, tag, outcome);
+    }
+}
+
+/// A session of opencode whose stores do not answer, and whose spool has this first line.
+fn spooled(header: &str, cwd: Option<&str>) -> Result<Located, LocateError> {
+    let mut world = World::new();
+    let roots = Roots::below("/home/u");
+    let service = r#"{"url":"http://127.0.0.1:4096","pid":7,"password":"p"}"#;
+    world.put(&format!("{}/service.json", roots.opencode_state), service, 1);
+    world.put("/proc/7", "", 1);
+    world.put(&format!("{}/opencode.db", roots.opencode), "", 1);
+    let path = spool::path_of("/state", "opencode", &SessionId::from("ses_1"));
+    world.put(&path, header, 7);
+    let wanted = Wanted::Session(SessionId::from("ses_1"));
+    let mut locate = Locate::new(AgentKind::Opencode, &roots, cwd, &wanted).or_spooled(AgentKind::Opencode, "/state");
+    let mut silent = Silent { locate: &mut locate, patience: Duration::ZERO };
+    world.drive(at(0), &mut silent);
+    assert_eq!(silent.patience, limits::STORE_LOCATE * 2, "nobody waits longer for a pane");
+    locate.take_result().expect("a result when nothing is asked any more")
+}
+
+#[test]
+fn a_session_whose_stores_do_not_answer_is_its_spool_in_its_own_directory_alone() {
+    const OF_W: &str = "{\"spool\":2,\"kind\":\"opencode\",\"session\":\"ses_1\",\"directory\":\"/w\",\"begun\":1}\n";
+    const UNKNOWN: &str = "{\"spool\":2,\"kind\":\"opencode\",\"session\":\"ses_1\",\"begun\":1}\n";
+    const ANOTHER: &str =
+        "{\"spool\":2,\"kind\":\"opencode\",\"session\":\"ses_2\",\"directory\":\"/w\",\"begun\":1}\n";
+    let found = |recorded: Option<&str>| Located {
+        path: spool::path_of("/state", "opencode", &SessionId::from("ses_1")),
+        under: "/state/spool".into(),
+        session: "ses_1".into(),
+        exists: true,
+        recorded_cwd: recorded.map(String::from),
+        modified: FileTime(7_000_000),
+    };
+    assert!(found(None).is_spooled());
+    assert_eq!(spooled(OF_W, Some("/w/")), Ok(found(Some("/w"))));
+    assert_eq!(spooled(OF_W, None), Ok(found(Some("/w"))));
+    assert_eq!(spooled(UNKNOWN, None), Ok(found(None)));
+    let database = "cannot ask /home/u/.local/share/opencode/opencode.db: no answer";
+    for (header, cwd) in [(OF_W, "/else"), (UNKNOWN, "/w"), (ANOTHER, "/w"), ("", "/w")] {
+        let refused = Err(LocateError::Unreadable(database.into()));
+        assert_eq!(spooled(header, Some(cwd)), refused, "{header} {cwd}");
+    }
 }

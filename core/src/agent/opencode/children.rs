@@ -210,8 +210,8 @@ impl Finder for Children {
 
     fn find(&self, agent_id: &str, _told: &Told) -> Option<(Source, Box<dyn Reader>)> {
         let (_, stored) = self.descendants().into_iter().find(|(_, stored)| stored.session.as_str() == agent_id)?;
-        let StoredSession { path, under, session, .. } = stored.clone();
-        let stored = Stored { kind: AgentKind::Opencode, session, path, under, exists: true };
+        let StoredSession { path, under, session, directory, .. } = stored.clone();
+        let stored = Stored { kind: AgentKind::Opencode, session, path, under, exists: true, directory };
         Some((stored.source(&self.state_dir), Box::new(SpoolReader)))
     }
 

@@ -67,8 +67,9 @@ pub(super) struct Database {
     kept: BTreeMap<Place, BTreeMap<Place, (i64, Content)>>,
     asks: Asks,
     asked: Option<Tag>,
-    /// Whether the last look found that the database holds the session.
+    /// Whether the last look found that the database holds the session; and whether it does, though it did not answer.
     found: bool,
+    is_silent: bool,
     trouble: Option<String>,
     drift: Drift,
 }
@@ -125,21 +126,22 @@ impl Database {
             asks: Asks::default(),
             asked: None,
             found: false,
+            is_silent: false,
             trouble: None,
             drift: Drift::default(),
         }
     }
 
-    /// Whether the session is here.
+    /// Whether the session is here. It is, too, if it was and the database does not answer for a moment.
     pub(super) const fn found(&self) -> bool {
-        self.found
+        self.found || self.is_silent
     }
 
     /// The session is in this database from now on.
     pub(super) fn relocate(&mut self, path: &str) {
         if self.path != path {
             self.path = path.into();
-            (self.found, self.shape, self.seen) = (false, None, None);
+            (self.found, self.is_silent, self.shape, self.seen) = (false, false, None, None);
         }
     }
 
@@ -223,7 +225,7 @@ impl Database {
 
     fn handle_probe(&mut self, rows: &[Vec<Cell>]) {
         let flag = |at: usize| rows.first().and_then(|row| row.get(at)) == Some(&Cell::Integer(1));
-        self.found = flag(0);
+        (self.found, self.is_silent) = (flag(0), false);
         self.shape = self.found.then_some(if flag(1) { Shape::Parts } else { Shape::Documents });
         self.stage = Stage::Probed;
     }
@@ -399,6 +401,7 @@ impl Machine for Database {
             (Stage::Parts, Outcome::Rows { rows, truncated }) => self.handle_parts(rows, truncated),
             (_, Outcome::Failed(failure)) => {
                 self.stage = Stage::Idle;
+                self.is_silent = self.found() && failure.kind == FailureKind::TimedOut;
                 (self.found, self.shape, self.seen) = (false, None, None);
                 if !matches!(failure.kind, FailureKind::NotFound | FailureKind::Unsupported) {
                     self.trouble = Some(alloc::format!("cannot ask {}: {}", self.path, failure.text));

@@ -6,6 +6,7 @@
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use super::block::{Author, Message};
 use super::service::{Ask, Reply, list, next_cursor};
@@ -14,11 +15,13 @@ use super::v2;
 use crate::agent::drift::Drift;
 use crate::ids::SessionId;
 use crate::io::{Op, Outcome};
-use crate::limits::{SERVICE_LOOKS, SERVICE_NEWEST, SERVICE_PAGE, SERVICE_PAGES_BACK};
+use crate::limits::{
+    SERVICE_LOOK, SERVICE_LOOKS, SERVICE_NEWEST, SERVICE_PAGE, SERVICE_PAGES_BACK, SERVICE_REST, STORE_FETCH,
+};
 use crate::machine::{Machine, Tag};
 use crate::source::json::Value;
 use crate::source::spool::{Feeder, Place, Spool};
-use crate::time::Now;
+use crate::time::{Instant, Now};
 
 /// The service as a feeder.
 #[derive(Debug)]
@@ -36,6 +39,8 @@ pub(super) struct Remote {
     held: Vec<(Place, Vec<u8>)>,
     /// The cursor of the page that follows.
     next: Option<String>,
+    /// It did not answer in time: until then it is not asked.
+    rests_until: Option<Instant>,
     found: bool,
     trouble: Option<String>,
     drift: Drift,
@@ -66,6 +71,7 @@ impl Remote {
             back: 0,
             held: Vec::new(),
             next: None,
+            rests_until: None,
             found: false,
             trouble: None,
             drift: Drift::default(),
@@ -77,20 +83,20 @@ impl Remote {
         self.found
     }
 
-    fn page(&self, query: &str) -> Ask {
-        Ask::new(&self.state_dir, format!("/api/session/{}/message?{query}", self.session))
+    fn page(&self, query: &str, within: Duration) -> Ask {
+        Ask::new(&self.state_dir, format!("/api/session/{}/message?{query}", self.session), within)
     }
 
     /// Cursor and order exclude each other.
     fn next_page(&mut self) -> Ask {
         let limit = self.limit;
         match self.next.take() {
-            Some(cursor) => self.page(&format!("limit={limit}&cursor={cursor}")),
-            None => self.page(&format!("limit={limit}&order=asc")),
+            Some(cursor) => self.page(&format!("limit={limit}&cursor={cursor}"), STORE_FETCH),
+            None => self.page(&format!("limit={limit}&order=asc"), STORE_FETCH),
         }
     }
 
-    fn handle_reply(&mut self, reply: Reply, newest: bool, spool: &Spool) {
+    fn handle_reply(&mut self, now: Now, reply: Reply, newest: bool, spool: &Spool) {
         let body = match reply {
             Reply::Json(body) => body,
             Reply::TooLarge if self.limit > 1 => {
@@ -103,6 +109,10 @@ impl Remote {
             Reply::Unknown | Reply::Absent => return self.give_up(None, false),
             // A service that does not page back is asked from the beginning.
             Reply::Failed(_) if newest && self.back > 0 => return self.begin_anew(),
+            Reply::Slow(why) => {
+                self.rests_until = Some(now.mono.plus(SERVICE_REST));
+                return self.give_up(Some(why), false);
+            }
             Reply::Failed(why) => return self.give_up(Some(why), false),
         };
         self.found = true;
@@ -129,7 +139,10 @@ impl Remote {
     fn go_back(&mut self, next: Option<String>) {
         self.back = self.back.saturating_add(1);
         match next.filter(|_| self.back < SERVICE_PAGES_BACK) {
-            Some(cursor) => self.stage = Stage::Newest(self.page(&format!("limit={}&cursor={cursor}", self.newest()))),
+            Some(cursor) => {
+                let query = format!("limit={}&cursor={cursor}", self.newest());
+                self.stage = Stage::Newest(self.page(&query, SERVICE_LOOK));
+            }
             None => self.begin_anew(),
         }
     }
@@ -179,7 +192,11 @@ impl Remote {
 }
 
 impl Feeder for Remote {
-    fn look(&mut self, _now: Now, spool: &Spool) {
+    fn look(&mut self, now: Now, spool: &Spool) {
+        if self.rests_until.is_some_and(|until| now.mono < until) {
+            return self.give_up(None, false);
+        }
+        self.rests_until = None;
         self.life = Some(spool.life());
         self.held.clear();
         (self.next, self.back) = (None, 0);
@@ -189,7 +206,7 @@ impl Feeder for Remote {
             (self.limit, self.looks) = (self.limit.saturating_mul(2).min(SERVICE_PAGE), 0);
         }
         self.stage = if spool.settled().is_some() {
-            Stage::Newest(self.page(&format!("limit={}&order=desc", self.newest())))
+            Stage::Newest(self.page(&format!("limit={}&order=desc", self.newest()), SERVICE_LOOK))
         } else {
             Stage::All(self.next_page())
         };
@@ -206,7 +223,7 @@ impl Feeder for Remote {
             return self.give_up(None, self.found);
         }
         if let Some(reply) = reply {
-            self.handle_reply(reply, newest, spool);
+            self.handle_reply(now, reply, newest, spool);
         }
         if let Stage::Loaded { last } = self.stage
             && spool.has_room()

@@ -5,6 +5,7 @@ use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use super::block::time;
 use super::database::{number, text};
@@ -16,7 +17,9 @@ use crate::agent::shown::named;
 use crate::config::Roots;
 use crate::ids::SessionId;
 use crate::io::{Cell, FailureKind, FileKind, FileTime, Op, Outcome};
-use crate::limits::{MAX_DIRECTORY_NAMES, MAX_STORE_DATABASES, SERVICE_PAGE, STORE_ANSWER_BYTES, STORE_QUERY};
+use crate::limits::{
+    MAX_DIRECTORY_NAMES, MAX_STORE_DATABASES, SERVICE_PAGE, STORE_ANSWER_BYTES, STORE_FETCH, STORE_LOCATE, STORE_QUERY,
+};
 use crate::machine::{Asks, Machine, Tag, of_side};
 use crate::source::json::Value;
 use crate::time::Now;
@@ -30,6 +33,16 @@ pub(crate) enum Sought {
     Newest,
     /// Those that may lie below this one, whose parents say whether they do.
     Children(SessionId),
+}
+
+impl Sought {
+    /// How long a store may take to answer. Somebody waits for a pane, and the next store may know, too.
+    const fn patience(&self) -> Duration {
+        match self {
+            Self::Session(_) | Self::Newest => STORE_LOCATE,
+            Self::Children(_) => Duration::MAX,
+        }
+    }
 }
 
 /// A session, as its store describes it.
@@ -117,7 +130,7 @@ impl Search {
         };
         let state_dir = roots.opencode_state.clone();
         Self {
-            stage: Stage::Service(Box::new(Ask::new(&state_dir, path))),
+            stage: Stage::Service(Box::new(Ask::new(&state_dir, path, sought.patience().min(STORE_FETCH)))),
             sought,
             data_dir: roots.opencode.clone(),
             state_dir,
@@ -145,7 +158,7 @@ impl Search {
                     sessions.into_iter().filter_map(|session| of_service(session, &path, &under)).collect();
                 self.take(found);
             }
-            Reply::Failed(why) => self.found.trouble = Some(why),
+            Reply::Failed(why) | Reply::Slow(why) => self.found.trouble = Some(why),
             Reply::Unknown | Reply::Absent | Reply::TooLarge => {}
         }
         if self.is_settled() {
@@ -186,7 +199,7 @@ impl Search {
             under: self.data_dir.clone(),
             sql,
             parameters,
-            within: STORE_QUERY,
+            within: self.sought.patience().min(STORE_QUERY),
             answer_cap: STORE_ANSWER_BYTES,
         };
         self.asked = Some(self.asks.ask(op));

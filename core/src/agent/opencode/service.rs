@@ -11,6 +11,7 @@
 use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -18,7 +19,7 @@ use bytes::Bytes;
 
 use crate::agent::shown::named;
 use crate::io::{FailureKind, Op, Outcome};
-use crate::limits::{SERVICE_FILE_BYTES, STORE_ANSWER_BYTES, STORE_FETCH};
+use crate::limits::{SERVICE_FILE_BYTES, STORE_ANSWER_BYTES};
 use crate::machine::{Asks, Machine, Tag, of_side};
 use crate::source::json::Value;
 use crate::source::whole_files::{Whole, WholeFiles};
@@ -28,6 +29,7 @@ use crate::time::Now;
 #[derive(Debug)]
 pub(super) struct Ask {
     path: String,
+    within: Duration,
     stage: Stage,
     file: WholeFiles<()>,
     asks: Asks,
@@ -46,6 +48,8 @@ pub(super) enum Reply {
     Absent,
     /// The answer is longer than may be.
     TooLarge,
+    /// It is there, and does not answer in time: what there is to say about it.
+    Slow(String),
     /// It is there, and this went wrong.
     Failed(String),
 }
@@ -67,11 +71,11 @@ struct Address {
 }
 
 impl Ask {
-    /// Asks for a path with its query, such as `/api/session?limit=1`.
-    pub(super) fn new(state_dir: &str, path: String) -> Self {
+    /// Asks for a path with its query, such as `/api/session?limit=1`, and waits so long for the answer.
+    pub(super) fn new(state_dir: &str, path: String, within: Duration) -> Self {
         let mut file = WholeFiles::new(state_dir.into(), SERVICE_FILE_BYTES, 1);
         file.read((), format!("{state_dir}/service.json"));
-        Self { path, stage: Stage::File, file, asks: Asks::default(), asked: None, result: None }
+        Self { path, within, stage: Stage::File, file, asks: Asks::default(), asked: None, result: None }
     }
 
     /// The result, once.
@@ -106,7 +110,7 @@ impl Ask {
             url: format!("{}{}", address.url, self.path),
             headers: [("authorization", format!("Basic {credentials}")), ("accept", "application/json".into())].into(),
             body: Bytes::new(),
-            within: STORE_FETCH,
+            within: self.within,
             answer_cap: STORE_ANSWER_BYTES,
         };
         self.ask(Stage::Fetch, op);
@@ -122,6 +126,7 @@ impl Ask {
             Outcome::Failed(failure) => match failure.kind {
                 FailureKind::TooLarge => Reply::TooLarge,
                 FailureKind::Unreachable | FailureKind::NotFound => Reply::Absent,
+                FailureKind::TimedOut => Reply::Slow(format!("opencode's service does not answer: {}", failure.text)),
                 _ => Reply::Failed(format!("cannot ask opencode's service: {}", failure.text)),
             },
             _ => Reply::Absent,

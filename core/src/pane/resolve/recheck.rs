@@ -186,7 +186,7 @@ impl Recheck {
         if follows_newest && self.current.kind.is_stored() {
             let step = self.locate(None, &Wanted::Session(self.current.located.session.clone()));
             self.step = Stage::Step(step, Purpose::Current);
-        } else if self.current.located.exists {
+        } else if self.current.located.exists && !self.current.located.is_spooled() {
             self.step = Stage::Current { asked: false };
         } else {
             self.relocate();

@@ -8,8 +8,9 @@ use core::fmt;
 use super::{Spool, Stored};
 use crate::agent::drift::Drift;
 use crate::io::{Op, Outcome};
+use crate::limits::STORE_FIRST_LOOK;
 use crate::machine::{Machine, Tag, of_side};
-use crate::time::Now;
+use crate::time::{Instant, Now};
 
 /// Looks at the store of one session and hands over what has settled in it.
 pub trait Feeder: Machine + fmt::Debug + Send {
@@ -37,7 +38,8 @@ pub trait Feeder: Machine + fmt::Debug + Send {
 /// What a feed has to tell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FeedEvent {
-    /// The first look has come to its end: the spool holds what the store holds, as far as that could be read. Comes once.
+    /// The first look has come to its end: the spool holds what the store holds, as far as that could be read. Or that look
+    /// has told nothing for [`STORE_FIRST_LOOK`], and the spool holds what was told before. Comes once.
     Ready,
     /// The spool has grown.
     Appended,
@@ -55,6 +57,8 @@ pub struct Feed {
     /// A look was begun; and one has come to its end.
     looked: bool,
     ready: bool,
+    /// When the store told something last, or should have begun to.
+    told_at: Option<Instant>,
     told: Option<String>,
     events: VecDeque<FeedEvent>,
 }
@@ -68,7 +72,16 @@ impl Feed {
     /// A feed that has done nothing yet.
     #[must_use]
     pub fn new(spool: Spool, feeder: Box<dyn Feeder>) -> Self {
-        Self { spool, feeder, wanted: false, looked: false, ready: false, told: None, events: VecDeque::new() }
+        Self {
+            spool,
+            feeder,
+            wanted: false,
+            looked: false,
+            ready: false,
+            told_at: None,
+            told: None,
+            events: VecDeque::new(),
+        }
     }
 
     /// Looks at the store, unless it is looking.
@@ -104,6 +117,7 @@ impl Feed {
             self.spool.go_on(now);
         }
         if self.spool.take_appended() {
+            self.told_at = Some(now.mono);
             self.events.push_back(FeedEvent::Appended);
         }
         let trouble = self.spool.take_trouble();
@@ -114,10 +128,16 @@ impl Feed {
             self.events.extend(trouble.map(FeedEvent::Trouble));
         }
         let fed = self.looked && !self.feeder.is_looking() && self.spool.is_open() && self.spool.is_written();
-        if (fed || failed) && !self.ready {
+        if (fed || failed || self.is_late(now)) && !self.ready {
             self.ready = true;
             self.events.push_back(FeedEvent::Ready);
         }
+    }
+
+    /// Whether there is something to show, and the store does not say whether that is all.
+    fn is_late(&mut self, now: Now) -> bool {
+        let since = *self.told_at.get_or_insert(now.mono);
+        self.spool.is_open() && !self.spool.is_empty() && now.mono.since(since) >= STORE_FIRST_LOOK
     }
 }
 

@@ -66,6 +66,8 @@ pub struct Stored {
     pub under: String,
     /// Whether it is there. If not, `path` is where it may come to be, and what is found elsewhere need not be of the pane.
     pub exists: bool,
+    /// The directory that it was recorded in, as far as that is known.
+    pub directory: Option<String>,
 }
 
 impl Stored {
@@ -113,6 +115,7 @@ pub struct Spool {
     max_bytes: u64,
     kind: &'static str,
     session: SessionId,
+    directory: Option<String>,
     phase: Phase,
     pending: Option<(Tag, Pending)>,
     asks: Asks,
@@ -164,6 +167,7 @@ impl Spool {
             max_bytes: SPOOL_BYTES,
             kind,
             session: session.clone(),
+            directory: None,
             phase: Phase::Closed,
             pending: None,
             asks: Asks::default(),
@@ -178,6 +182,13 @@ impl Spool {
             life: 0,
             trouble: None,
         }
+    }
+
+    /// The directory that the session was recorded in: a spool that begins says so, for times in which its store cannot.
+    #[must_use]
+    pub fn recorded_in(mut self, directory: Option<&str>) -> Self {
+        self.directory = directory.map(String::from);
+        self
     }
 
     /// Begins to read what is there, unless that is known or on its way.
@@ -195,6 +206,12 @@ impl Spool {
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.phase == Phase::Open
+    }
+
+    /// Whether nothing is in it.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.bytes == 0
     }
 
     /// Another number than before: what it held is not what it holds, and is to be asked anew.
@@ -288,7 +305,7 @@ impl Spool {
         }
         let mut bytes = Vec::new();
         if self.bytes == self.queue.len() as u64 {
-            bytes = record::header(self.kind, &self.session, now.wall);
+            bytes = record::header(self.kind, &self.session, self.directory.as_deref(), now.wall);
             self.bytes = self.bytes.saturating_add(bytes.len() as u64);
         }
         bytes.append(&mut self.queue);

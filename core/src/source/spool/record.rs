@@ -2,7 +2,7 @@
 //! read by [`SpoolReader`](crate::agent::spooled::SpoolReader).
 //!
 //! ```text
-//! {"spool":2,"kind":"opencode","session":"ses_1","begun":1784545397321}                  the first line
+//! {"spool":2,"kind":"opencode","session":"ses_1","directory":"/w","begun":1784545397321} the first line
 //! {"of":[1784545397818,"msg_1"],"entry":{"id":"prt_1","role":"user","kind":"message","text":"…"}}
 //! {"of":[1784545397818,"msg_1"],"child":{"id":"ses_2:ended","agent":"ses_2","call":"call_1","ended":true}}
 //! {"settled":[1784545397818,"msg_1"]}                                this message is in the spool, with all of it
@@ -14,6 +14,7 @@ use alloc::vec::Vec;
 use serde::Serialize;
 
 use super::{Child, Place};
+use crate::agent::Recorded;
 use crate::entry::{Body, Entry, Role, Text};
 use crate::ids::SessionId;
 use crate::source::json::Value;
@@ -63,15 +64,29 @@ fn place(value: Value<'_>) -> Option<Place> {
 }
 
 /// The first line.
-pub(super) fn header(kind: &str, session: &SessionId, begun: UnixMillis) -> Vec<u8> {
+pub(super) fn header(kind: &str, session: &SessionId, directory: Option<&str>, begun: UnixMillis) -> Vec<u8> {
     #[derive(Serialize)]
     struct Wire<'a> {
         spool: u64,
         kind: &'a str,
         session: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        directory: Option<&'a str>,
         begun: i64,
     }
-    line(&Wire { spool: VERSION, kind, session: session.as_str(), begun: begun.0 })
+    line(&Wire { spool: VERSION, kind, session: session.as_str(), directory, begun: begun.0 })
+}
+
+/// What the first line of a spool says about its session.
+pub(crate) fn recorded(head: &[u8]) -> Recorded {
+    let line = head.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    let Told::Header { session: Some(session) } = Told::of(line) else { return Recorded::default() };
+    Recorded {
+        cwd: Value(line.trim_ascii()).get("directory").and_then(Value::text),
+        session: Some(SessionId::from(session.as_str())),
+        conversation: true,
+        ..Recorded::default()
+    }
 }
 
 /// The line that says up to where everything is in the spool.

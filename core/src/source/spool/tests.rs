@@ -184,7 +184,7 @@ fn wherever_a_crash_cuts_it_every_entry_is_in_it_once() {
 
 #[test]
 fn what_is_no_spool_of_this_session_is_replaced() {
-    let of_another = record::header(PATH_KIND, &SessionId::from("ses_2"), at(0).wall);
+    let of_another = record::header(PATH_KIND, &SessionId::from("ses_2"), None, at(0).wall);
     for content_before in [&b"hello\n"[..], b"{\"spool\":1,\"session\":\"ses_1\"}\n", &of_another, b"\n"] {
         let mut world = World::new();
         world.put_bytes(&path(), content_before, 1);
@@ -319,6 +319,40 @@ impl Feeder for Waiting {
     }
 }
 
+/// Looks, and is never told anything.
+#[derive(Debug, Default)]
+struct Silent {
+    looks: bool,
+}
+
+impl Machine for Silent {
+    fn poll_op(&mut self) -> Option<(Tag, Op)> {
+        None
+    }
+
+    fn handle_outcome(&mut self, _now: Now, _tag: Tag, _outcome: Outcome<'_>) {}
+}
+
+impl Feeder for Silent {
+    fn look(&mut self, _now: Now, _spool: &Spool) {
+        self.looks = true;
+    }
+
+    fn go_on(&mut self, _now: Now, _spool: &mut Spool) {}
+
+    fn is_looking(&self) -> bool {
+        self.looks
+    }
+
+    fn take_trouble(&mut self) -> Option<String> {
+        None
+    }
+
+    fn take_drift(&mut self) -> crate::agent::drift::Drift {
+        crate::agent::drift::Drift::default()
+    }
+}
+
 #[test]
 fn a_disk_that_was_full_in_the_middle_of_a_look_is_tried_again() {
     let mut world = World::new();
@@ -346,4 +380,35 @@ fn a_disk_that_was_full_in_the_middle_of_a_look_is_tried_again() {
         feed.look(at(300));
         assert_eq!(perform(&mut feed, false), expected);
     }
+}
+
+/// What a feed with a store that never answers has told when it is looked at after so many milliseconds.
+fn told_by_the_silent(world: &mut World, looks: &[u64]) -> Vec<FeedEvent> {
+    let mut feed = Feed::new(Spool::new("/state", PATH_KIND, &session()), alloc::boxed::Box::<Waiting>::default());
+    let mut told = Vec::new();
+    for &millis in looks {
+        feed.look(at(millis));
+        world.drive(at(millis), &mut feed);
+        told.extend(core::iter::from_fn(|| feed.poll_event()));
+    }
+    told
+}
+
+#[test]
+fn what_is_in_a_spool_is_shown_though_its_store_does_not_answer() {
+    let mut world = World::new();
+    // With nothing to show the store is waited for.
+    let mut empty = World::new();
+    empty.put_bytes("/elsewhere", b"", 1);
+    let mut opened = Feed::new(Spool::new("/state", PATH_KIND, &session()), alloc::boxed::Box::<Silent>::default());
+    for millis in [0, 1_000, 9_000] {
+        opened.look(at(millis));
+        empty.drive(at(millis), &mut opened);
+        assert_eq!(opened.poll_event(), None, "{millis}");
+    }
+    // What comes meanwhile is waited for as long as it comes.
+    let first = told_by_the_silent(&mut world, &[0, 250, 1_499]);
+    assert_eq!(first, [FeedEvent::Appended]);
+    assert_eq!(told_by_the_silent(&mut world, &[0, 1_499]), []);
+    assert_eq!(told_by_the_silent(&mut world, &[0, 1_499, 1_500, 1_750]), [FeedEvent::Ready]);
 }

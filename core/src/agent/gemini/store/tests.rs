@@ -23,6 +23,7 @@ fn stored() -> Stored {
         path: FILE.into(),
         under: "/g/tmp".into(),
         exists: true,
+        directory: None,
     }
 }
 
