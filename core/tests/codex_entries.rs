@@ -141,6 +141,26 @@ fn a_patch_is_shown_as_the_diff_that_it_wants() {
 }
 
 #[test]
+fn a_patch_says_what_becomes_of_its_only_file() {
+    let patch = |lines: &str| {
+        let body = format!("*** Begin Patch\n{lines}\n*** End Patch");
+        let custom = json!({"type": "custom_tool_call", "name": "apply_patch", "call_id": "c1", "input": body});
+        call(&read(&[item(custom)])[0]).clone()
+    };
+    let deleted = patch("*** Delete File: old/cake.rs");
+    assert_eq!(
+        (deleted.file.as_deref(), deleted.subtitle.as_deref(), deleted.diff),
+        (Some("cake.rs"), Some("delete"), None)
+    );
+    let moved = patch("*** Update File: cake.rs\n*** Move to: pie.rs\n@@\n-180\n+200");
+    assert_eq!(moved.subtitle.as_deref(), Some("move to pie.rs"));
+    assert_eq!(moved.diff.as_deref(), Some("--- cake.rs\n+++ pie.rs\n@@ -1,1 +1,1 @@\n-180\n+200"));
+    let two = patch("*** Add File: a\n+1\n*** Delete File: b");
+    assert_eq!((two.subtitle.as_deref(), two.input_summary.as_deref()), (Some("2 files"), Some("a, b")));
+    assert_eq!(two.diff.as_deref(), Some("--- /dev/null\n+++ a\n@@ -0,0 +1,1 @@\n+1"));
+}
+
+#[test]
 fn a_patch_that_was_applied_answers_once_with_its_diff() {
     let changes =
         json!({"/w/cake.rs": {"type": "update", "unified_diff": "@@ -7,1 +7,1 @@\n-180\n+200\n", "move_path": null}});

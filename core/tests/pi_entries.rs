@@ -163,6 +163,14 @@ fn a_shell_line_is_the_humans_and_its_output_is_not() {
     assert_eq!(said(&run(json!(2), "no\n", true)), [(Role::User, "!!make"), (Role::System, "no\n(exit code 2)")]);
     assert_eq!(said(&run(json!(null), "", false)), [(Role::User, "!make"), (Role::System, "(cancelled)")]);
     assert_eq!(said(&run(json!(0), " ", false)), [(Role::User, "!make")]);
+    let cut = |path: Value| {
+        let entries =
+            read(&[message(json!({"role": "bashExecution", "command": "make", "output": "end", "exitCode": 1,
+                                            "truncated": true, "fullOutputPath": path}))]);
+        said(&entries)[1].1.to_owned()
+    };
+    assert_eq!(cut(json!("/tmp/pi-bash.log")), "end\n(exit code 1)\n(cut by pi; all of it is in /tmp/pi-bash.log)");
+    assert_eq!(cut(json!(null)), "end\n(exit code 1)\n(cut by pi)");
 }
 
 #[test]

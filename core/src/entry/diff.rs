@@ -36,6 +36,14 @@ pub struct Hunk<'t> {
     pub lines: Vec<DiffLine<'t>>,
 }
 
+impl Hunk<'_> {
+    /// Whether there is anything in it but what stays as it is.
+    #[must_use]
+    pub fn has_changes(&self) -> bool {
+        self.lines.iter().any(|line| line.side != Side::Both)
+    }
+}
+
 /// One line of a hunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiffLine<'t> {

@@ -11,8 +11,11 @@ pub fn hunks(patch: &str) -> Vec<Hunk<'_>> {
     let mut hunks: Vec<Hunk<'_>> = Vec::new();
     // Lines that the hunk still has by its header: a file header looks like a line of a diff.
     let (mut old_left, mut new_left) = (0_u64, 0_u64);
-    for line in patch.lines() {
+    // Whether the patch itself ends its lines so, and not the file.
+    let mut returns = false;
+    for line in lines(patch) {
         if let Some((old, new)) = header(line) {
+            returns = line.ends_with('\r');
             // An empty side is named by the line before it.
             let start = |(start, count): (u64, u64)| if count == 0 { start.saturating_add(1) } else { start };
             hunks.push(Hunk { old_start: start(old), new_start: start(new), lines: Vec::new() });
@@ -20,6 +23,7 @@ pub fn hunks(patch: &str) -> Vec<Hunk<'_>> {
             continue;
         }
         let Some(hunk) = hunks.last_mut() else { continue };
+        let line = line.strip_suffix('\r').filter(|_| returns).unwrap_or(line);
         let mut chars = line.chars();
         let side = match chars.next() {
             Some('\\') => {
@@ -55,6 +59,9 @@ fn header(line: &str) -> Option<((u64, u64), (u64, u64))> {
 
 /// The hunks of a diff whose every line has its number: `+12 new`, `-12 old`, ` 11 as before` (numbered by the old text),
 /// and a line `...` where lines are left out.
+///
+/// What stands before the first change was numbered from 1 for some time, however many lines were left out before it. So it
+/// is the number of a change that says where the lines right before it are.
 #[must_use]
 pub fn numbered(diff: &str) -> Vec<Hunk<'_>> {
     let mut hunks: Vec<Hunk<'_>> = Vec::new();
@@ -62,20 +69,33 @@ pub fn numbered(diff: &str) -> Vec<Hunk<'_>> {
     let (mut more, mut fewer) = (0_u64, 0_u64);
     let mut next_old = 0_u64;
     let mut gap = true;
-    for line in diff.lines() {
+    for line in lines(diff) {
         let Some((side, number, text)) = numbered_line(line) else {
             gap = true;
             continue;
         };
-        let old = match side {
-            Side::New if gap => number.saturating_add(fewer).saturating_sub(more),
-            Side::New => next_old,
+        let mut old = match side {
+            Side::New => number.saturating_add(fewer).saturating_sub(more),
             Side::Old | Side::Both => number,
         };
-        if gap || old != next_old {
-            let new = old.saturating_add(more).saturating_sub(fewer);
-            hunks.push(Hunk { old_start: old, new_start: new, lines: Vec::new() });
+        let in_new = |old: u64| old.saturating_add(more).saturating_sub(fewer);
+        if gap {
+            hunks.push(Hunk { old_start: old, new_start: in_new(old), lines: Vec::new() });
             gap = false;
+        } else if old != next_old
+            && let Some(hunk) = hunks.last_mut()
+        {
+            let before = u64::try_from(hunk.lines.len()).unwrap_or(u64::MAX);
+            match side {
+                Side::New | Side::Old if old > before && !hunk.has_changes() => {
+                    hunk.old_start = old.saturating_sub(before);
+                    hunk.new_start = in_new(hunk.old_start);
+                }
+                Side::New => old = next_old,
+                Side::Old | Side::Both => {
+                    hunks.push(Hunk { old_start: old, new_start: in_new(old), lines: Vec::new() });
+                }
+            }
         }
         next_old = if side == Side::New { old } else { old.saturating_add(1) };
         more = more.saturating_add(u64::from(side == Side::New));
@@ -84,7 +104,14 @@ pub fn numbered(diff: &str) -> Vec<Hunk<'_>> {
             hunk.lines.push(DiffLine { side, text: text.into(), unterminated: false });
         }
     }
-    in_order(hunks)
+    let mut hunks = in_order(hunks);
+    hunks.retain(Hunk::has_changes);
+    hunks
+}
+
+/// The lines of a diff. A carriage return before a newline is the file's own.
+fn lines(diff: &str) -> impl Iterator<Item = &str> {
+    diff.strip_suffix('\n').unwrap_or(diff).split('\n')
 }
 
 /// Without the hunks that nothing could apply: those of no line, those that begin before the last one ends, and those right
@@ -159,11 +186,28 @@ mod tests {
         let expected = "@@ -8,3 +8,4 @@\n a\n-b\n+c\n+d\n \n@@ -40,1 +41,2 @@\n y\n+z";
         assert_eq!(rendered(&numbered(diff)).as_deref(), Some(expected));
         assert_eq!(rendered(&numbered("+1 a\n+2 b")).as_deref(), Some("@@ -0,0 +1,2 @@\n+a\n+b"));
-        assert_eq!(
-            rendered(&numbered(" 1 a\n 5 b\n-6 c")).as_deref(),
-            Some("@@ -1,1 +1,1 @@\n a\n@@ -5,2 +5,1 @@\n b\n-c")
-        );
+        assert_eq!(rendered(&numbered(" 1 a\n 5 b\n-6 c")).as_deref(), Some("@@ -5,2 +5,1 @@\n b\n-c"));
         assert_eq!(rendered(&numbered("prose\n...\n")), None);
+        assert_eq!(rendered(&numbered(" 1 a\n 2 b")), None);
+    }
+
+    #[test]
+    fn what_stands_before_the_first_change_is_right_before_it_whatever_its_numbers() {
+        let early = "   ...\n  1 a\n  2 b\n-30 c\n+30 d\n 31 e\n+32 f\n";
+        assert_eq!(rendered(&numbered(early)).as_deref(), Some("@@ -28,4 +28,5 @@\n a\n b\n-c\n+d\n e\n+f"));
+        assert_eq!(rendered(&numbered("  ...\n 1 a\n+9 b")).as_deref(), Some("@@ -8,1 +8,2 @@\n a\n+b"));
+        // Fewer lines than stand before it: it is no such number.
+        assert_eq!(rendered(&numbered(" 5 a\n 6 b\n-2 c")), None);
+    }
+
+    #[test]
+    fn a_carriage_return_is_the_files_own() {
+        let patch = "--- a\n+++ b\n@@ -1,2 +1,2 @@\n-a\r\n+b\r\n c\r\n";
+        assert_eq!(rendered(&hunks(patch)).as_deref(), Some("@@ -1,2 +1,2 @@\n-a\r\n+b\r\n c\r"));
+        // Unless the whole patch was written so.
+        let patch = "--- a\r\n+++ b\r\n@@ -1,2 +1,2 @@\r\n-a\r\n+b\r\n\r\n";
+        assert_eq!(rendered(&hunks(patch)).as_deref(), Some("@@ -1,2 +1,2 @@\n-a\n+b\n "));
+        assert_eq!(rendered(&numbered("-1 a\r\n+1 b\r")).as_deref(), Some("@@ -1,1 +1,1 @@\n-a\r\n+b\r"));
     }
 
     #[test]
@@ -176,15 +220,20 @@ mod tests {
         assert_eq!(rendered(&hunks(ended)).as_deref(), Some(expected));
     }
 
-    /// As an agent writes a numbered diff, with four lines around each change.
-    fn as_numbered(before: &str, after: &str) -> String {
+    /// As an agent writes a numbered diff, with lines around each change. `early`: what is before the first one is
+    /// numbered from 1.
+    fn as_numbered(before: &str, after: &str, early: bool) -> String {
         let mut out = String::new();
-        for hunk in diff::hunks(before, after) {
+        for (index, hunk) in diff::hunks(before, after).into_iter().enumerate() {
             out.push_str("    ...\n");
             let (mut old, mut new) = (hunk.old_start, hunk.new_start);
+            let mut skipped = if early && index == 0 { old - 1 } else { 0 };
             for line in &hunk.lines {
+                if line.side != Side::Both {
+                    skipped = 0;
+                }
                 let (mark, number) = match line.side {
-                    Side::Both => (' ', old),
+                    Side::Both => (' ', old - skipped),
                     Side::Old => ('-', old),
                     Side::New => ('+', new),
                 };
@@ -198,7 +247,7 @@ mod tests {
 
     fn texts() -> impl Strategy<Value = String> {
         prop::collection::vec(
-            prop::sample::select(Vec::from(["a\n", "b\n", "\n", " 7 c\n", "-\n", "@@ -1 +1 @@\n"])),
+            prop::sample::select(Vec::from(["a\n", "b\n", "\n", " 7 c\n", "-\n", "@@ -1 +1 @@\n", "d\r\n"])),
             0..40,
         )
         .prop_map(|lines| lines.concat())
@@ -210,7 +259,10 @@ mod tests {
             let ours = diff::hunks(&before, &after);
             let text = rendered(&ours).unwrap_or_default();
             prop_assert_eq!(rendered(&hunks(&text)).unwrap_or_default(), &text[..]);
-            prop_assert_eq!(rendered(&numbered(&as_numbered(&before, &after))).unwrap_or_default(), text);
+            for early in [false, true] {
+                let theirs = as_numbered(&before, &after, early);
+                prop_assert_eq!(rendered(&numbered(&theirs)).unwrap_or_default(), &text[..]);
+            }
         }
 
         #[test]

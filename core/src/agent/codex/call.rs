@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
-use super::patch;
+use super::patch::{self, Kind};
 use crate::agent::Caps;
 use crate::agent::input::{Input, base_name, set_diff, text, title};
 use crate::agent::shown::named;
@@ -103,7 +103,14 @@ fn is_shell(program: &str) -> bool {
 
 fn changes(call: &mut ToolCall, wanted: &[patch::Change<'_>], caps: &Caps) -> Option<String> {
     match wanted {
-        [only] => call.file = base_name(&only.path),
+        [only] => {
+            call.file = base_name(&only.path);
+            call.subtitle = match (&only.moved_to, only.is) {
+                (Some(path), _) => caps::one_line(format!("move to {path}").chars(), SUBTITLE_CHARS),
+                (None, Kind::Deleted) => Some("delete".to_string()),
+                (None, Kind::Added | Kind::Updated) => None,
+            };
+        }
         many => call.subtitle = Some(format!("{} files", many.len())),
     }
     set_diff(call, patch::diff(wanted, caps));

@@ -17,13 +17,14 @@ const BEGIN: &str = "*** Begin Patch";
 pub(super) struct Change<'t> {
     /// Where it was, and where it is if it was moved.
     pub(super) path: String,
-    moved_to: Option<String>,
-    is: Kind,
+    pub(super) moved_to: Option<String>,
+    pub(super) is: Kind,
     hunks: Vec<Hunk<'t>>,
 }
 
+/// What becomes of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Kind {
+pub(super) enum Kind {
     Added,
     Deleted,
     #[default]
@@ -36,6 +37,7 @@ pub(super) fn wanted(text: &str) -> Vec<Change<'_>> {
     let mut changes: Vec<Change<'_>> = Vec::new();
     // Where in the file a hunk lies is not known yet: each is placed behind the last one.
     let (mut old, mut new) = (1_u64, 1_u64);
+    let mut ended = false;
     for line in text.get(at..).unwrap_or_default().lines().skip(1) {
         if line.starts_with("*** End Patch") {
             break;
@@ -49,7 +51,7 @@ pub(super) fn wanted(text: &str) -> Vec<Change<'_>> {
         .find_map(|(mark, kind)| line.strip_prefix(mark).map(|path| (path.trim(), kind)));
         if let Some((path, is)) = begun {
             changes.push(Change { path: path.to_string(), is, ..Change::default() });
-            (old, new) = (1, 1);
+            (old, new, ended) = (1, 1, false);
             continue;
         }
         let Some(change) = changes.last_mut() else { continue };
@@ -59,14 +61,22 @@ pub(super) fn wanted(text: &str) -> Vec<Change<'_>> {
         }
         let mut chars = line.chars();
         let side = match chars.next() {
-            Some('-') => Side::Old,
             Some('+') => Side::New,
+            // A file that is made has nothing else in it, and of one that is removed nothing is said.
+            _ if change.is != Kind::Updated => continue,
+            Some('-') => Side::Old,
+            // Behind the end of the file a line that is empty is between hunks.
+            None if ended => continue,
             Some(' ') | None => Side::Both,
             Some('@') => {
+                ended = false;
                 change.hunks.push(Hunk { old_start: old, new_start: new, lines: Vec::new() });
                 continue;
             }
-            Some(_) => continue,
+            Some(_) => {
+                ended |= line.trim_end() == "*** End of File";
+                continue;
+            }
         };
         if change.hunks.is_empty() {
             change.hunks.push(Hunk { old_start: old, new_start: new, lines: Vec::new() });
@@ -80,7 +90,8 @@ pub(super) fn wanted(text: &str) -> Vec<Change<'_>> {
     changes
 }
 
-/// The changes that were made: `{path: {type, unified_diff | content, move_path}}`, as text that outlives the record.
+/// The changes that were made: `{path: {type, unified_diff | content, move_path}}`, or `{path: {type: {the same}}}` in older
+/// versions, as text that outlives the record.
 pub(super) struct Made(Vec<(String, Option<String>, Kind, String)>);
 
 impl Made {
@@ -88,9 +99,17 @@ impl Made {
     pub(super) fn read(changes: Value<'_>) -> Self {
         let text = |change: Value<'_>, key: &str| change.get(key).and_then(Value::text);
         let all = changes.members().map(|(path, change)| {
-            let kind = match change.get("type") {
-                Some(kind) if kind.is("add") => Kind::Added,
-                Some(kind) if kind.is("delete") => Kind::Deleted,
+            let (kind, change) = match change.get("type").and_then(Value::text) {
+                Some(kind) => (kind, change),
+                None => {
+                    let inner =
+                        ["add", "delete", "update"].into_iter().find_map(|kind| Some((kind, change.get(kind)?)));
+                    inner.map_or_else(|| (String::new(), change), |(kind, change)| (kind.to_string(), change))
+                }
+            };
+            let kind = match kind.as_str() {
+                "add" => Kind::Added,
+                "delete" => Kind::Deleted,
                 _ => Kind::Updated,
             };
             let path = Value(&[b"\"", path, b"\""].concat()).text().unwrap_or_default();
@@ -134,7 +153,7 @@ pub(super) fn diff(changes: &[Change<'_>], caps: &Caps) -> Option<Diff> {
             (Some(moved_to), _) => moved_to,
             (None, _) => &change.path,
         };
-        let header = format!("--- {before}\n+++ {after}\n");
+        let header = format!("--- {}\n+++ {}\n", file_name(before), file_name(after));
         let taken = header.chars().count();
         // With less than a hunk's header and a line there is no room for a file.
         let lines = left.diff_lines.checked_sub(2).filter(|lines| *lines >= 2);
@@ -159,6 +178,15 @@ pub(super) fn diff(changes: &[Change<'_>], caps: &Caps) -> Option<Diff> {
     (!all.text.is_empty()).then_some(all)
 }
 
+/// A path in the header of a diff, which ends at the first blank unless a tab ends it.
+fn file_name(path: &str) -> String {
+    let mut name: String = path.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect();
+    if name.contains(' ') {
+        name.push('\t');
+    }
+    name
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -175,6 +203,24 @@ mod tests {
         assert_eq!(diff(&changes, &Caps::WIRE), Some(Diff { text: expected.into(), truncated: false }));
         assert_eq!(diff(&changes[1..2], &Caps::WIRE).unwrap().text, "@@ -0,0 +1,1 @@\n+new");
         assert_eq!(diff(&wanted("no patch"), &Caps::WIRE), None);
+    }
+
+    #[test]
+    fn what_stands_between_hunks_and_files_is_no_line_of_them() {
+        let patch = "*** Begin Patch\r\n*** Add File: a\r\n+1\r\n\r\n+2\r\n\r\n*** Update File: b\r\n@@\r\n 1\r\n\r\n-2\r\n\
+                     *** End of File\r\n\r\n@@ tail\r\n+3\r\n*** End of File\r\n\r\n*** Delete File: c\r\n\r\n*** End Patch\r\n";
+        let expected = "--- /dev/null\n+++ a\n@@ -0,0 +1,2 @@\n+1\n+2\n--- b\n+++ b\n@@ -1,3 +1,2 @@\n 1\n \n-2\n@@ -3,0 +3,1 @@\n+3";
+        assert_eq!(diff(&wanted(patch), &Caps::WIRE), Some(Diff { text: expected.into(), truncated: false }));
+    }
+
+    #[test]
+    fn a_path_cannot_break_a_header() {
+        let changes = br#"{"a\n+++ b":{"type":"add","content":"1\n"},"c d":{"add":{"content":"2\n"}},
+                           "e":{"update":{"unified_diff":"@@ -1 +1 @@\n-1\n+2\n","move_path":"f"}},
+                           "g":{"delete":{"content":"3"}},"h":{"delete":{}}}"#;
+        let expected = "--- /dev/null\n+++ a\u{fffd}+++ b\t\n@@ -0,0 +1,1 @@\n+1\n--- /dev/null\n+++ c d\t\n@@ -0,0 +1,1 @@\n+2\n\
+                        --- e\n+++ f\n@@ -1,1 +1,1 @@\n-1\n+2\n--- g\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-3\n\\ No newline at end of file";
+        assert_eq!(diff(&Made::read(Value(changes)).changes(), &Caps::WIRE).unwrap().text, expected);
     }
 
     #[test]

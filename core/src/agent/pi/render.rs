@@ -116,6 +116,10 @@ fn printed(message: Value<'_>) -> String {
     } else if let Some(code) = message.get("exitCode").filter(|code| !code.is_null() && code.number() != Some(0)) {
         add(&format!("(exit code {})", seen(code)));
     }
+    if message.get("truncated").is_some_and(Value::is_true) {
+        let path = named(message.get("fullOutputPath"));
+        add(&path.map_or_else(|| "(cut by pi)".to_string(), |path| format!("(cut by pi; all of it is in {path})")));
+    }
     text
 }
 
