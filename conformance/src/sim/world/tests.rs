@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 
 use bytes::Bytes;
-use panewire_core::io::{CloseCode, Frame, Head, Op, Outcome};
+use panewire_core::io::{CloseCode, Fault, Frame, Head, Message, Op, Outcome};
 
 use super::*;
-use crate::sim::client::Frames as _;
+use crate::sim::client::{Ask, Frames as _, Speed};
 use crate::sim::disk::{Effect, OpKind};
 
 /// A core that is a function: input in, outputs out.
