@@ -182,6 +182,35 @@ fn a_pane_without_an_agent_is_painted_and_typed_into_until_one_comes_and_goes() 
 }
 
 #[test]
+fn the_first_frame_has_a_thousand_rows_and_what_herdr_tells_is_painted() {
+    let rows = |rows: core::ops::Range<u32>| rows.map(|n| format!("row {n}\n")).collect::<String>();
+    let desk = Desk {
+        panes: vec![Pane { agent: None, ..Pane::claude("w1:p6", CWD) }],
+        scrollback: [("w1:p6".into(), rows(0..1_500))].into(),
+        screens: [("w1:p6".into(), rows(1_500..1_540) + "$\n")].into(),
+        ..Desk::default()
+    };
+    let machine = Machine::new(&desk);
+    for way in ["auto", "cli"] {
+        machine.desk.write(&desk).unwrap();
+        let daemon = machine.start(&["--herdr", way]);
+        let mut socket = daemon.attach("w1:p6");
+        let first = rows(541..1_540).replace('\n', "\r\n") + "$";
+        assert!(socket.shows("$") == first, "{way}");
+        let listens = usize::from(way == "auto");
+        assert!(machine.herdr().has_listeners(listens, BOUND), "{way}");
+        // The first is on the screen already: the next one is what has changed.
+        machine.desk.change(|desk| _ = desk.screens.insert("w1:p6".into(), "$ ls\nfile\n".into())).unwrap();
+        machine
+            .herdr()
+            .tell(r#"{"data":{"pane":{"pane_id":"w1:p6","revision":1},"type":"pane_updated"},"event":"pane_updated"}"#);
+        assert_eq!(socket.shows("file"), "\u{1b}[H\u{1b}[2J$ ls\r\nfile", "{way}");
+        drop(socket);
+        assert!(machine.herdr().has_listeners(0, BOUND), "{way}");
+    }
+}
+
+#[test]
 fn a_program_that_is_not_there_is_1011() {
     let (machine, _) = machine(1);
     let daemon = machine.start(&["--herdr-bin", machine.path("no-herdr").to_str().unwrap()]);

@@ -102,6 +102,86 @@ fn a_shell_that_rests_costs_one_question_a_second() {
     assert_eq!((asked("socket pane.read"), asked("socket pane.get"), questions.len()), (10, 5, 15), "{questions:?}");
 }
 
+fn told(pane: &str) -> String {
+    format!(
+        r#"{{"data":{{"pane":{{"agent_status":"unknown","pane_id":"{pane}"}},"type":"pane_updated"}},"event":"pane_updated"}}"#
+    )
+}
+
+#[test]
+fn what_herdr_tells_of_a_shell_is_painted_after_40_ms_and_what_it_does_not_within_a_second() {
+    let mut scene = with_shell();
+    let clients = [scene.world.connect(&target("w1:p6")), scene.world.connect(&target("default/w1:p6"))];
+    scene.world.advance(Duration::from_secs(10));
+    assert_eq!(scene.world.listeners(), 1, "one stream for all of a server");
+    scene.world.herdr.take_questions();
+    let show = |scene: &mut Scene, screen: &str| {
+        scene.world.herdr.desk.screens.insert("w1:p6".into(), screen.into());
+    };
+    let reads = |scene: &mut Scene| {
+        let questions = scene.world.herdr.take_questions();
+        questions.iter().filter(|question| question.starts_with("socket pane.read")).count()
+    };
+    show(&mut scene, "$ make\n");
+    scene.world.tell(&told("w1:p7"), 5);
+    scene.world.advance(Duration::from_millis(40));
+    assert_eq!(reads(&mut scene), 0, "another pane");
+    scene.world.tell(&told("w1:p6"), 30);
+    scene.world.advance(Duration::from_millis(39));
+    assert_eq!(reads(&mut scene), 0);
+    scene.world.advance(Duration::from_millis(1));
+    assert_eq!(reads(&mut scene), 2, "one for each client");
+    for client in clients {
+        assert_eq!(scene.world.client(client).screen(), "$\u{1b}[H\u{1b}[2J$ make");
+    }
+    scene.world.advance(Duration::from_secs(10));
+    show(&mut scene, "$ make\ndone\n");
+    scene.world.advance(Duration::from_secs(1));
+    for client in clients {
+        assert_eq!(scene.world.client(client).screen(), "$\u{1b}[H\u{1b}[2J$ make\u{1b}[H\u{1b}[2J$ make\r\ndone");
+    }
+    scene.world.leave(clients[0]);
+    scene.world.run();
+    assert_eq!(scene.world.listeners(), 1);
+    scene.world.leave(clients[1]);
+    scene.world.run();
+    assert_eq!(scene.world.listeners(), 0, "nobody is there to look");
+    scene.world.finish();
+}
+
+#[test]
+fn those_who_follow_events_and_those_who_are_attached_share_what_is_listened_to() {
+    let mut scene = with_shell();
+    let follower = scene.world.connect(&format!("/events?token={TOKEN}"));
+    scene.world.advance(Duration::from_secs(2));
+    let attached = scene.world.connect(&target("w1:p6"));
+    scene.world.advance(Duration::from_secs(2));
+    assert_eq!(scene.world.listeners(), 1);
+    scene.world.leave(follower);
+    scene.world.advance(Duration::from_secs(30));
+    assert_eq!(scene.world.listeners(), 1);
+    // An agent comes: told, seen at once, and believed when it is seen again.
+    if let Some(pane) = scene.world.herdr.pane("w1:p6") {
+        pane.agent = Some("claude".into());
+    }
+    scene.world.tell(
+        r#"{"data":{"agent":"claude","pane_id":"w1:p6","type":"pane_agent_detected"},"event":"pane_agent_detected"}"#,
+        1,
+    );
+    scene.world.advance(Duration::from_millis(501));
+    assert!(scene.world.is_at_terminal(attached));
+    // herdr hangs up, and is listened to again after a while.
+    scene.world.hang_up();
+    scene.world.run();
+    assert_eq!(scene.world.listeners(), 0);
+    scene.world.advance(Duration::from_secs(10));
+    assert_eq!(scene.world.listeners(), 1);
+    scene.world.leave(attached);
+    scene.world.run();
+    assert_eq!(scene.world.listeners(), 0);
+    scene.world.finish();
+}
+
 #[test]
 fn what_is_typed_into_a_shell_is_typed_once_and_in_order() {
     let mut scene = with_shell();

@@ -41,6 +41,7 @@ struct Params {
     pane_id: Option<String>,
     source: Option<String>,
     format: Option<String>,
+    lines: Option<usize>,
 }
 
 #[derive(Serialize)]
@@ -140,16 +141,20 @@ pub fn to_command(desk: &Desk, arguments: &[&str], socket: &str) -> Option<Spoke
             ("cli:agent:get", "agent.get")
         }
         ["agent", "read", target, "--source", source, "--format", format] => {
-            asked = Asked { target: Some(*target), source: Some(*source), format: Some(*format) };
+            asked = Asked { target: Some(*target), source: Some(*source), format: Some(*format), lines: None };
             ("cli:agent:read", "agent.read")
         }
         ["pane", "get", target] if !target.starts_with('-') => {
             asked.target = Some(*target);
             ("cli:pane:get", "pane.get")
         }
-        ["pane", "read", target, "--source", source, "--format", format]
-        | ["pane", "read", target, "--source", source, "--format", format, "--lines", _] => {
-            asked = Asked { target: Some(*target), source: Some(*source), format: Some(*format) };
+        ["pane", "read", target, "--source", source, "--format", format, lines @ ..] => {
+            let lines = match lines {
+                [] => None,
+                ["--lines", lines] if lines.parse::<usize>().is_ok() => lines.parse().ok(),
+                _ => return Some(refused(2, "usage: herdr pane read <pane> [--lines N]\n")),
+            };
+            asked = Asked { target: Some(*target), source: Some(*source), format: Some(*format), lines };
             ("cli:pane:read", "pane.read")
         }
         ["agent", "get", ..] => return Some(refused(2, "usage: herdr agent get <target>\n")),
@@ -193,12 +198,14 @@ struct Asked<'a> {
     target: Option<&'a str>,
     source: Option<&'a str>,
     format: Option<&'a str>,
+    lines: Option<usize>,
 }
 
 impl<'a> Asked<'a> {
     fn of(params: &'a Params) -> Self {
-        let Params { target, pane_id, source, format } = params;
-        Self { target: target.as_deref().or(pane_id.as_deref()), source: source.as_deref(), format: format.as_deref() }
+        let Params { target, pane_id, source, format, lines } = params;
+        let target = target.as_deref().or(pane_id.as_deref());
+        Self { target, source: source.as_deref(), format: format.as_deref(), lines: *lines }
     }
 }
 
@@ -254,12 +261,20 @@ fn read<'a>(desk: &Desk, pane: &'a Pane, asked: &Asked<'a>) -> Result<Read<'a>, 
     let format = asked.format.unwrap_or("text");
     let coloured = format == "ansi" && source != "detection";
     let of = |texts: &BTreeMap<String, String>| texts.get(&pane.pane_id).cloned().unwrap_or_default();
-    let above = if source.starts_with("recent") { of(&desk.scrollback) } else { String::new() };
+    let is_recent = source.starts_with("recent");
+    let above = if is_recent { of(&desk.scrollback) } else { String::new() };
     let screen = above + &of(&desk.screens);
+    let rows = asked.lines.unwrap_or(if is_recent { RECENT_ROWS } else { MAX_ROWS }).min(MAX_ROWS);
+    let cut = screen.split_inclusive('\n').count().saturating_sub(rows);
+    let screen: String = screen.split_inclusive('\n').skip(cut).collect();
     let text = if coloured { screen.replace('\n', "\r\n") } else { plain(&screen) };
     let Pane { pane_id, workspace_id, tab_id, .. } = pane;
-    Ok(Read { pane_id, workspace_id, tab_id, source, format, text, revision: 0, truncated: false })
+    Ok(Read { pane_id, workspace_id, tab_id, source, format, text, revision: 0, truncated: cut > 0 })
 }
+
+/// Rows of `recent` where nobody says how many, and the most of all.
+const RECENT_ROWS: usize = 80;
+const MAX_ROWS: usize = 1_000;
 
 /// The text without its colours.
 fn plain(screen: &str) -> String {
@@ -408,6 +423,26 @@ mod tests {
         let words = ["agent", "read", "w1:p1", "--source", "detection", "--format", "text"];
         assert_eq!(command(&desk, &words), said("Tea\nis up\n"));
         assert_eq!(command(&desk, &["agent", "read", "w9:p9", "--source", "visible", "--format", "text"]).exit, 1);
+    }
+
+    #[test]
+    fn of_a_long_text_the_last_rows_are_read() {
+        let text = |rows: core::ops::Range<u32>| rows.map(|n| format!("{n}\n")).collect::<String>();
+        let desk = Desk {
+            panes: vec![Pane::claude("w1:p1", "/srv/x")],
+            scrollback: [("w1:p1".into(), text(0..1_200))].into(),
+            screens: [("w1:p1".into(), text(1_200..1_240))].into(),
+            ..Desk::default()
+        };
+        let words = ["pane", "read", "w1:p1", "--source", "recent", "--format", "text"];
+        assert_eq!(command(&desk, &words).stdout, text(1_160..1_240));
+        for (lines, from) in [("5", 1_235), ("0", 1_240), ("5000", 240)] {
+            let words = [&words[..], &["--lines", lines]].concat();
+            assert_eq!(command(&desk, &words).stdout, text(from..1_240), "{lines}");
+        }
+        let line = r#"{"id":"q","method":"pane.read","params":{"pane_id":"w1:p1","source":"recent","lines":2}}"#;
+        let answer = to_line(&desk, line).unwrap();
+        assert!(answer.ends_with(r#""text":"1238\n1239\n","revision":0,"truncated":true}}}"#), "{answer}");
     }
 
     #[test]

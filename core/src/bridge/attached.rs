@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
 
 use super::Bridge;
 use super::exchange::Exchange;
@@ -13,7 +14,7 @@ use crate::io::{CloseCode, Level, Message, Op, Outcome, Output};
 use crate::limits::{MAX_ATTACHED, MAX_KEYSTROKES_BYTES};
 use crate::machine::{Machine as _, Tag};
 use crate::pane::attach::{Act, Attach, Part};
-use crate::pane::herdr::{HerdrAsk, HerdrError, Occupant, Question, Reply};
+use crate::pane::herdr::{HerdrAsk, HerdrError, HerdrSession, Occupant, Question, Reply, concern, event};
 use crate::pane::name::PaneName;
 use crate::pane::resolve::ResolveError;
 use crate::timers::Timer;
@@ -23,6 +24,13 @@ use crate::timers::Timer;
 pub(super) struct AttachedClients {
     asking: BTreeMap<ExId, (AttachCall, Box<HerdrAsk>)>,
     open: BTreeMap<ExId, (Box<Attach>, Option<OpId>)>,
+}
+
+impl AttachedClients {
+    /// Whether somebody is attached to a pane of this server.
+    pub(super) fn needs(&self, session: &HerdrSession) -> bool {
+        self.open.values().any(|(attach, _)| attach.place().0 == *session)
+    }
 }
 
 impl Bridge {
@@ -70,6 +78,29 @@ impl Bridge {
     pub(super) fn check_attached(&mut self, ex: ExId) {
         if let Some((attach, _)) = self.attached.open.get_mut(&ex) {
             attach.handle_tick(self.now);
+            let (session, _) = attach.place();
+            self.listen_for_attached(&session);
+            self.run_attached(ex);
+        }
+    }
+
+    /// A server of herdr tells of something: whoever is at the terminal of that pane looks sooner.
+    pub(super) fn tell_attached(&mut self, session: &HerdrSession, line: &[u8]) {
+        if !self.attached.needs(session) {
+            return;
+        }
+        let Some(event) = event(line) else { return };
+        let mut told = Vec::new();
+        for (ex, (attach, _)) in &mut self.attached.open {
+            let (server, pane) = attach.place();
+            if server == *session
+                && let Some(concern) = concern(&event, pane.as_str())
+            {
+                attach.handle_hint(self.now, concern);
+                told.push(*ex);
+            }
+        }
+        for ex in told {
             self.run_attached(ex);
         }
     }
@@ -88,6 +119,9 @@ impl Bridge {
         self.timers.stop(Timer::Attached(ex));
         for part in Part::ALL {
             self.ops.cancel(Owner::Attached(ex, part), &mut self.outputs);
+        }
+        if !self.wants_surveys() {
+            self.stop_listening();
         }
     }
 
@@ -121,8 +155,10 @@ impl Bridge {
         self.outputs.extend([Output::Accept(ex), Output::Allow(ex, MAX_KEYSTROKES_BYTES)]);
         let (window, pane) = (self.config.limits.window_bytes, (call.pane, call.takeover));
         let attach = Attach::new(self.now, &self.config.herdr, pane, occupant, window);
+        let (session, _) = attach.place();
         self.exchanges.insert(ex, Exchange::Attached);
         self.attached.open.insert(ex, (Box::new(attach), None));
+        self.listen_for_attached(&session);
         self.run_attached(ex);
     }
 

@@ -6,6 +6,8 @@
 //!                  └──────────── nobody to look for: everything is hung up
 //! ```
 //!
+//! Whoever is attached to a pane of a server listens to it, too, survey or not: that look is its own.
+//!
 //! A stream that tells of nothing, or of too much, costs no more than the poll: the rest doubles while looks find nothing.
 
 use alloc::collections::BTreeMap;
@@ -106,7 +108,7 @@ impl Bridge {
         let known = self.listeners.servers.iter();
         let gone: Vec<HerdrSession> = known
             .map(|(session, _)| session)
-            .filter(|session| !answered(session) && !failed(session))
+            .filter(|session| !answered(session) && !failed(session) && !self.attached.needs(session))
             .cloned()
             .collect();
         for session in gone {
@@ -115,16 +117,7 @@ impl Bridge {
             }
         }
         for (session, _) in &surveyed.servers {
-            let may_ask = self.listeners.servers.get(session).is_none_or(|listener| {
-                listener.stage == Stage::Over && self.now.mono.since(listener.asked) >= LISTEN_AGAIN
-            });
-            if may_ask && let Some(op) = listen(session, &self.config.herdr) {
-                self.listeners.last = self.listeners.last.saturating_add(1);
-                let no = self.listeners.last;
-                let listener = Listener { no, asked: self.now.mono, stage: Stage::Asked };
-                self.listeners.servers.insert(session.clone(), listener);
-                self.ops.issue(Owner::Listener(no), Tag(0), op, &mut self.outputs);
-            }
+            self.listen_to_server(session);
         }
         let tells = |(session, _): &(HerdrSession, _)| {
             self.listeners.servers.get(session).is_some_and(|listener| matches!(listener.stage, Stage::Tells(_)))
@@ -136,12 +129,38 @@ impl Bridge {
             && surveyed.servers.iter().all(tells);
     }
 
-    /// Listens to nobody any more.
+    /// Listens to the server of a pane to which somebody is attached, who has just looked.
+    pub(super) fn listen_for_attached(&mut self, session: &HerdrSession) {
+        if let Some(Listener { stage: Stage::Tells(events), .. }) = self.listeners.servers.get_mut(session) {
+            *events = 0;
+        }
+        self.listen_to_server(session);
+    }
+
+    fn listen_to_server(&mut self, session: &HerdrSession) {
+        let may_ask = !self.stopping
+            && self.listeners.servers.get(session).is_none_or(|listener| {
+                listener.stage == Stage::Over && self.now.mono.since(listener.asked) >= LISTEN_AGAIN
+            });
+        if may_ask && let Some(op) = listen(session, &self.config.herdr) {
+            self.listeners.last = self.listeners.last.saturating_add(1);
+            let no = self.listeners.last;
+            let listener = Listener { no, asked: self.now.mono, stage: Stage::Asked };
+            self.listeners.servers.insert(session.clone(), listener);
+            self.ops.issue(Owner::Listener(no), Tag(0), op, &mut self.outputs);
+        }
+    }
+
+    /// Listens to nobody any more, but for those who are attached.
     pub(super) fn stop_listening(&mut self) {
         let listeners = core::mem::take(&mut self.listeners);
         self.listeners.last = listeners.last;
-        for listener in listeners.servers.values() {
-            self.ops.cancel(Owner::Listener(listener.no), &mut self.outputs);
+        for (session, listener) in listeners.servers {
+            if self.attached.needs(&session) {
+                self.listeners.servers.insert(session, listener);
+            } else {
+                self.ops.cancel(Owner::Listener(listener.no), &mut self.outputs);
+            }
         }
     }
 
@@ -150,8 +169,10 @@ impl Bridge {
         let Some((session, listener)) = self.listeners.find(no) else { return };
         listener.stage = match (listener.stage, outcome) {
             (Stage::Asked, Outcome::Answer(line)) if is_started(line) => Stage::Tells(0),
-            (Stage::Tells(events), Outcome::Answer(_)) if events < MAX_HERDR_EVENTS => {
+            (Stage::Tells(events), Outcome::Answer(line)) if events < MAX_HERDR_EVENTS => {
                 listener.stage = Stage::Tells(events + 1);
+                let session = session.clone();
+                self.tell_attached(&session, line);
                 return self.look_soon();
             }
             (Stage::Tells(_), Outcome::Answer(_)) => {
@@ -173,6 +194,9 @@ impl Bridge {
 
     /// Something may have changed.
     fn look_soon(&mut self) {
+        if !self.wants_surveys() {
+            return;
+        }
         self.listeners.hinted = true;
         if !self.is_surveying()
             && let Some(at) = self.listeners.next_look()

@@ -7,6 +7,8 @@
 //!     └────── asked again and again; a change is believed when it is seen twice
 //! ```
 //!
+//! What herdr's own events tell of the pane is a reason to look sooner, and no more.
+//!
 //! The machine decides and touches nothing: what is to be done comes out of [`poll_act`](Attach::poll_act).
 
 mod control;
@@ -21,7 +23,7 @@ use alloc::vec::Vec;
 
 use self::paint::Paint;
 use self::typing::{Stroke, Typing};
-use super::herdr::{HerdrAsk, HerdrError, HerdrSession, Occupant, Question, Reply};
+use super::herdr::{Concern, HerdrAsk, HerdrError, HerdrSession, Occupant, Question, Reply};
 use crate::config::Herdr;
 use crate::ids::PaneId;
 use crate::io::{CloseCode, Fault, Frame, Level, Message, Op, Outcome, TerminalSize};
@@ -202,6 +204,21 @@ impl Attach {
         self.credit = self.credit.saturating_add(i64::try_from(bytes).unwrap_or(i64::MAX)).min(self.window);
         self.liveness.heard(now.mono);
         self.liveness.taken(now.mono, self.credit < self.window);
+    }
+
+    /// herdr says that something happened in the pane.
+    pub fn handle_hint(&mut self, now: Now, concern: Concern) {
+        match (concern, &mut self.plain) {
+            (Concern::Occupant, _) => self.next_look = self.next_look.min(now.mono),
+            (Concern::Screen, Some(plain)) => plain.paint.hinted(now.mono),
+            (Concern::Screen, None) => {}
+        }
+    }
+
+    /// The server that the pane is of, and what that calls it.
+    #[must_use]
+    pub fn place(&self) -> (HerdrSession, PaneId) {
+        HerdrSession::of(&self.pane)
     }
 
     /// Looks who is in the pane, pings the client, and closes it if it is silent.
@@ -416,7 +433,7 @@ impl Attach {
 
     fn typed(&mut self, now: Now, result: Result<Reply, HerdrError>) {
         if let Some(Plain { paint, .. }) = &mut self.plain {
-            paint.typed(now.mono);
+            paint.hinted(now.mono);
         }
         // A key that herdr does not know is none. What may have been typed is not typed again.
         if let Err(HerdrError::Failed(why) | HerdrError::Unknown(why)) = result {

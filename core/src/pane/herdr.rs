@@ -31,7 +31,8 @@ pub use occupant::Occupant;
 pub use question::{Question, Rows, ScreenSource};
 pub use session::HerdrSession;
 pub(crate) use session::{is_session_name, socket_in};
-pub(crate) use subscription::{is_started, listen};
+pub use subscription::Concern;
+pub(crate) use subscription::{concern, event, is_started, listen};
 
 use answer::Verdict;
 

@@ -34,8 +34,8 @@ impl Paint {
         self.next_look
     }
 
-    /// Something was typed: it shows soon.
-    pub(super) fn typed(&mut self, now: Instant) {
+    /// Something was typed, or herdr says that something has changed: it shows soon, together with what comes meanwhile.
+    pub(super) fn hinted(&mut self, now: Instant) {
         self.pause = PAINT_SOON;
         self.next_look = self.next_look.min(now.plus(PAINT_SOON));
     }
@@ -117,10 +117,10 @@ mod tests {
             now += 10_000;
         }
         assert_eq!(pauses, [40, 80, 160, 320, 640, 1_000, 1_000, 1_000]);
-        paint.typed(at(now));
+        paint.hinted(at(now));
         assert_eq!(paint.next_look(), at(now - 9_000), "it is due already");
         paint.take(at(now), "$");
-        paint.typed(at(now));
+        paint.hinted(at(now));
         assert_eq!(paint.next_look(), at(now + 40));
         paint.take(at(now), "$ l");
         assert_eq!(paint.next_look(), at(now + 40));

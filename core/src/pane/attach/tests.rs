@@ -286,6 +286,45 @@ fn a_plain_pane_is_painted_anew_when_it_has_changed_one_look_at_a_time() {
 }
 
 #[test]
+fn what_herdr_tells_of_a_plain_pane_is_painted_soon_together_with_what_comes_meanwhile() {
+    let mut attach = plain();
+    // It rests, and is looked at less and less.
+    for millis in [40, 120, 280, 600, 1_240] {
+        attach.handle_tick(at(millis));
+        let (tag, _) = asked(&mut attach, Part::Read).unwrap();
+        shows(&mut attach, millis, tag, "$");
+    }
+    assert_eq!(acts(&mut attach), []);
+    assert_eq!(attach.next_deadline(), at(2_000).mono, "who is there is looked at before the screen");
+    for millis in [1_300, 1_320, 1_339] {
+        attach.handle_hint(at(millis), Concern::Screen);
+    }
+    assert_eq!((acts(&mut attach), attach.next_deadline()), (Vec::new(), at(1_340).mono));
+    attach.handle_tick(at(1_340));
+    let (tag, _) = asked(&mut attach, Part::Read).unwrap();
+    attach.handle_hint(at(1_341), Concern::Screen);
+    shows(&mut attach, 1_345, tag, "$ make");
+    let frame = Frame::Binary(Bytes::from_static(b"\x1b[H\x1b[2J$ make"));
+    assert_eq!((acts(&mut attach), attach.next_deadline()), (alloc::vec![Act::Send(frame)], at(1_385).mono));
+}
+
+#[test]
+fn what_herdr_tells_of_the_occupant_is_a_look_at_once_and_still_seen_twice() {
+    let mut attach = attached();
+    attach.handle_hint(at(100), Concern::Screen);
+    assert_eq!(attach.next_deadline(), at(2_000).mono, "the program says what is on the screen");
+    attach.handle_hint(at(100), Concern::Occupant);
+    assert_eq!(attach.next_deadline(), at(100).mono);
+    attach.handle_tick(at(100));
+    answer(&mut attach, 101, &found(SHELL));
+    assert_eq!((acts(&mut attach), attach.next_deadline()), (Vec::new(), at(601).mono));
+    attach.handle_hint(at(110), Concern::Occupant);
+    attach.handle_tick(at(110));
+    answer(&mut attach, 111, GONE);
+    assert_eq!(acts(&mut attach).pop(), Some(Act::Close(CloseCode::Normal, "pane closed")));
+}
+
+#[test]
 fn a_client_that_takes_nothing_is_not_painted_for_and_closed() {
     let mut attach = plain();
     attach.handle_tick(at(40));
