@@ -33,6 +33,8 @@ fn record() -> impl Strategy<Value = Value> {
             json!({"of": [7, one], "entry": entry}),
             json!({"of": [8, one], "entry": entry}),
             json!({"of": [7, one], "child": {"id": "c:begun", "agent": one, "call": "c", "ended": ended}}),
+            json!({"of": [7, one], "child": {"id": "c:called", "call": "c", "type": one, "for": one, "prompt": 7,
+                   "ended": ended}}),
             json!({"settled": [7, one]}),
             json!({"spool": 2, "kind": "opencode", "session": one, "begun": 5}),
             json!({"entry": entry, "settled": one}),

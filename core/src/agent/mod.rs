@@ -285,8 +285,9 @@ impl AgentKind {
         match self {
             Self::Claude => Box::new(KinFinder::new(claude::children::Children::new(parent), line_bytes)),
             Self::Codex => Box::new(KinFinder::new(codex::children::Threads::new(parent), line_bytes)),
-            Self::Pi | Self::Gemini => Box::new(NoChildren),
+            Self::Pi => Box::new(NoChildren),
             Self::Opencode => Box::new(opencode::children::Children::new(parent, config)),
+            Self::Gemini => Box::new(KinFinder::new(gemini::children::Children::new(parent, config), line_bytes)),
         }
     }
 }

@@ -11,7 +11,7 @@ use super::skim::{self, Skim};
 use super::{Caps, Counted, Line, Reader};
 use crate::entry::diff::{self, Diff};
 use crate::entry::{Body, Entry, Role, ToolCall, ToolResult, caps, unified};
-use crate::roster::{Answer, Told};
+use crate::roster::{Answer, Call, Told};
 use crate::source::json::{Broken, Scanner, Value};
 use crate::source::spool::record;
 
@@ -36,10 +36,21 @@ impl Reader for SpoolReader {
     fn tell(&self, line: &Line<'_>, told: &mut Told) {
         skim::records(line, &mut |_, found: Result<&Record<'_>, &[u8]>| {
             let Some(child) = found.ok().and_then(|record| record.child) else { return };
-            let (Some(agent), Some(call)) = (named(child.get("agent")), named(child.get("call"))) else { return };
+            let Some(call) = named(child.get("call")) else { return };
+            let said = |key: &str| named(child.get(key)).unwrap_or_default();
+            if let Some(prompt) = child.get("prompt").and_then(Value::number)
+                && told.call(&call).is_none()
+            {
+                let (agent_type, description) = (said("type"), said("for"));
+                told.called(&call, Call { waits: Some(true), agent_type, description, prompt, answer: None });
+            }
             let ended = child.get("ended").is_some_and(Value::is_true);
-            told.answered(&call, if ended { Answer::Finished } else { Answer::Launched }, Some(&agent));
-            told.ended(&agent, ended);
+            let answer = if ended { Answer::Finished } else { Answer::Launched };
+            let agent = named(child.get("agent"));
+            told.answered(&call, answer, agent.as_deref());
+            if let Some(agent) = agent {
+                told.ended(&agent, ended);
+            }
         });
     }
 

@@ -13,7 +13,7 @@ pub use inside::{Inside, InsideLine, Insides};
 pub(crate) use look::{Destination, Kin, KinFinder, Listed, Look, Looked, Seen, seen_by};
 pub(crate) use through::{Known, Through};
 pub use told::{Answer, Call, Told, digest};
-pub(crate) use visit::{Found, Part};
+pub(crate) use visit::{Found, Part, last_lines};
 
 use alloc::boxed::Box;
 use alloc::string::String;

@@ -13,6 +13,11 @@ pub(crate) trait Known: Default {
     fn take(&mut self, line: &Line<'_>);
 }
 
+/// For children of which nothing is read as a whole.
+impl Known for () {
+    fn take(&mut self, _line: &Line<'_>) {}
+}
+
 /// What is known of everything up to [`end`](Self::end).
 #[derive(Debug)]
 pub(crate) struct Through<K> {

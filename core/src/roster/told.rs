@@ -160,8 +160,20 @@ impl Told {
     /// The first call that started an agent with this prompt.
     #[must_use]
     pub fn call_with_prompt(&self, prompt: u64) -> Option<&str> {
-        let same = self.calls.iter().filter(|(_, (_, call))| call.prompt == prompt);
-        same.min_by_key(|(_, (no, _))| *no).map(|(id, _)| id.as_str())
+        self.with_prompt(prompt).min_by_key(|(no, _)| *no).map(|(_, id)| id)
+    }
+
+    /// All of these, in the order in which they were told.
+    #[must_use]
+    pub fn calls_with_prompt(&self, prompt: u64) -> Vec<&str> {
+        let mut calls: Vec<(u64, &str)> = self.with_prompt(prompt).collect();
+        calls.sort_unstable();
+        calls.into_iter().map(|(_, id)| id).collect()
+    }
+
+    fn with_prompt(&self, prompt: u64) -> impl Iterator<Item = (u64, &str)> {
+        let same = self.calls.iter().filter(move |(_, (_, call))| call.prompt == prompt);
+        same.map(|(id, (no, _))| (*no, id.as_str()))
     }
 
     /// The ids of all calls.
@@ -361,5 +373,6 @@ mod tests {
         told.called("z", call(None));
         told.called("a", call(None));
         assert_eq!((told.call_with_prompt(7), told.call_with_prompt(8)), (Some("z"), None));
+        assert_eq!((told.calls_with_prompt(7), told.calls_with_prompt(8)), (alloc::vec!["z", "a"], Vec::new()));
     }
 }

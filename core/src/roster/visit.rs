@@ -8,6 +8,7 @@ use super::through::{Known, Through};
 use crate::ids::Handle;
 use crate::io::{Facts, FailureKind, FileKind, Op, Outcome};
 use crate::limits::MAX_READ_BYTES;
+use crate::source::records;
 
 /// Which part of the file is wanted.
 #[derive(Debug)]
@@ -129,4 +130,12 @@ impl<K: Known> Visit<K> {
     fn done(&mut self, found: Found<K>) -> Next<K> {
         Next::Done(found, self.file.take().map(|(handle, _)| handle))
     }
+}
+
+/// The whole lines among the last bytes of a file, the last one first. `cut`: the first line may be. A torn last line is
+/// none.
+pub(crate) fn last_lines(bytes: &[u8], cut: bool) -> impl Iterator<Item = &[u8]> {
+    let whole =
+        if cut { memchr::memchr(b'\n', bytes).and_then(|at| bytes.get(at..)).unwrap_or_default() } else { bytes };
+    whole.rsplit(|&byte| byte == b'\n').filter(|line| records::is_whole(line))
 }

@@ -7,6 +7,7 @@
 //! A message goes into the spool when it has settled: when another one comes after it, when its calls have all come to
 //! their ends and its tokens are there, or when the file has not changed for 3 s. What a call answers later goes in then.
 
+pub(crate) mod children;
 pub mod layout;
 
 mod call;

@@ -7,6 +7,7 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use super::call;
+use super::children::Start;
 use super::log::Other;
 use crate::agent::Caps;
 use crate::agent::shown::{glance, legible, named, note, output};
@@ -19,6 +20,8 @@ const CAPS: &Caps = &Caps::NONE;
 #[derive(Debug, Default)]
 pub(super) struct Said {
     pub(super) entries: Vec<Entry>,
+    /// The calls in it that start agents.
+    pub(super) starts: Vec<Start>,
     /// Whether every call in it has come to its end.
     pub(super) answered: bool,
     /// What of it is not known.
@@ -28,7 +31,7 @@ pub(super) struct Said {
 /// The entries of a message. `answers` are the calls that an earlier message says the answers of.
 pub(super) fn message(id: &str, message: Value<'_>, answers: &mut BTreeSet<String>) -> Said {
     let kind = named(message.get("type")).unwrap_or_default();
-    let mut made = Made { id, ts: named(message.get("timestamp")), entries: Vec::new(), answers };
+    let mut made = Made { id, ts: named(message.get("timestamp")), entries: Vec::new(), starts: Vec::new(), answers };
     let mut said = Said { answered: true, ..Said::default() };
     match kind.as_str() {
         "user" => {
@@ -46,7 +49,7 @@ pub(super) fn message(id: &str, message: Value<'_>, answers: &mut BTreeSet<Strin
             }
         }
     }
-    said.entries = made.entries;
+    (said.entries, said.starts) = (made.entries, made.starts);
     said
 }
 
@@ -90,6 +93,7 @@ struct Made<'a> {
     id: &'a str,
     ts: Option<String>,
     entries: Vec<Entry>,
+    starts: Vec<Start>,
     answers: &'a mut BTreeSet<String>,
 }
 
@@ -130,6 +134,7 @@ impl Made<'_> {
         for (at, call) in calls.into_iter().enumerate() {
             let id = named(call.get("id")).unwrap_or_else(|| format!("{}-{at}", self.id));
             self.push(&format!("call-{id}"), Role::Assistant, Body::ToolCall(call::tool_call(&id, call, CAPS)));
+            self.starts.extend(Start::of(&id, call, has_ended(call)));
             if has_ended(call) {
                 self.push(&format!("result-{id}"), Role::User, Body::ToolResult(tool_result(&id, call)));
                 self.answers.insert(id);

@@ -246,6 +246,7 @@ impl Hand<'_, '_> {
                     spool.push(place, entry);
                 }
             }
+            said.starts.iter().for_each(|start| start.push(place, spool));
         }
         self.in_order &= has_settled && (said.answered || is_left);
         if self.in_order {

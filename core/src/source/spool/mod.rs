@@ -90,6 +90,23 @@ pub struct Child<'a> {
     pub ended: bool,
 }
 
+/// A call that starts a child, where the store says no more of the child than the call does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Started<'a> {
+    /// The call.
+    pub call: &'a str,
+    /// The child, if the call says which.
+    pub child: Option<&'a str>,
+    /// The configured agent that runs.
+    pub agent_type: &'a str,
+    /// What it is started for.
+    pub description: &'a str,
+    /// The [`digest`](crate::roster::digest) of what it is told to do.
+    pub prompt: u64,
+    /// Whether it has ended.
+    pub ended: bool,
+}
+
 /// The directory of all spools.
 #[must_use]
 pub fn directory(state_dir: &str) -> String {
@@ -271,12 +288,21 @@ impl Spool {
     /// Takes what a message tells of a child, unless it holds that.
     pub fn push_child(&mut self, message: &Place, child: &Child<'_>) {
         let id = format!("{}:{}", child.agent, if child.ended { "ended" } else { "begun" });
-        if self.phase != Phase::Open || self.holds(message, &id) {
-            return;
+        self.push_telling(message, id, |id| record::child(message, id, child));
+    }
+
+    /// Takes what a message tells of a call that starts a child, unless it holds that.
+    pub fn push_started(&mut self, message: &Place, started: &Started<'_>) {
+        let id = format!("{}:{}", started.call, if started.ended { "answered" } else { "called" });
+        self.push_telling(message, id, |id| record::started(message, id, started));
+    }
+
+    fn push_telling(&mut self, message: &Place, id: String, line: impl FnOnce(&str) -> Vec<u8>) {
+        if self.phase == Phase::Open && !self.holds(message, &id) {
+            let line = line(&id);
+            self.open.entry(message.clone()).or_default().insert(id);
+            self.write(&line);
         }
-        let line = record::child(message, &id, child);
-        self.open.entry(message.clone()).or_default().insert(id);
-        self.write(&line);
     }
 
     /// Says that everything up to this message was pushed and nothing of it changes any more; of a message that came late,

@@ -5,6 +5,7 @@
 //! {"spool":2,"kind":"opencode","session":"ses_1","directory":"/w","begun":1784545397321} the first line
 //! {"of":[1784545397818,"msg_1"],"entry":{"id":"prt_1","role":"user","kind":"message","text":"…"}}
 //! {"of":[1784545397818,"msg_1"],"child":{"id":"ses_2:ended","agent":"ses_2","call":"call_1","ended":true}}
+//! {"of":[1784545397818,"msg_1"],"child":{"id":"c1:called","call":"c1","type":"scout","for":"…","prompt":7,"ended":false}}
 //! {"settled":[1784545397818,"msg_1"]}                                this message is in the spool, with all of it
 //! ```
 
@@ -13,7 +14,7 @@ use alloc::vec::Vec;
 
 use serde::Serialize;
 
-use super::{Child, Place};
+use super::{Child, Place, Started};
 use crate::agent::Recorded;
 use crate::entry::{Body, Entry, Role, Text};
 use crate::ids::SessionId;
@@ -100,20 +101,44 @@ pub(super) fn settled(place: &Place) -> Vec<u8> {
 
 /// The line that tells of a child: the call that started it, and whether it has ended.
 pub(super) fn child(of: &Place, id: &str, child: &Child<'_>) -> Vec<u8> {
+    let Child { agent, call, ended } = *child;
+    telling(of, &ChildWire { id, agent: Some(agent), call, call_says: None, ended })
+}
+
+/// The line that tells of a call that starts a child.
+pub(super) fn started(of: &Place, id: &str, started: &Started<'_>) -> Vec<u8> {
+    let Started { call, child, agent_type, description, prompt, ended } = *started;
+    let call_says = Some(CallSays { agent_type, description, prompt });
+    telling(of, &ChildWire { id, agent: child, call, call_says, ended })
+}
+
+fn telling(of: &Place, child: &ChildWire<'_>) -> Vec<u8> {
     #[derive(Serialize)]
     struct Wire<'a> {
         of: (i64, &'a str),
-        child: ChildWire<'a>,
+        child: &'a ChildWire<'a>,
     }
-    #[derive(Serialize)]
-    struct ChildWire<'a> {
-        id: &'a str,
-        agent: &'a str,
-        call: &'a str,
-        ended: bool,
-    }
-    let Child { agent, call, ended } = *child;
-    line(&Wire { of: (of.time, &of.id), child: ChildWire { id, agent, call, ended } })
+    line(&Wire { of: (of.time, &of.id), child })
+}
+
+#[derive(Serialize)]
+struct ChildWire<'a> {
+    id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent: Option<&'a str>,
+    call: &'a str,
+    #[serde(flatten)]
+    call_says: Option<CallSays<'a>>,
+    ended: bool,
+}
+
+#[derive(Serialize)]
+struct CallSays<'a> {
+    #[serde(rename = "type")]
+    agent_type: &'a str,
+    #[serde(rename = "for")]
+    description: &'a str,
+    prompt: u64,
 }
 
 /// The line of an entry.

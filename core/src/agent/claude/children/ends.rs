@@ -5,8 +5,8 @@ use alloc::string::String;
 use super::note::prompt;
 use crate::agent::claude::record::{Content, Record};
 use crate::agent::skim::Skim as _;
+use crate::roster::last_lines;
 use crate::source::json::{Scanner, Token, Value};
-use crate::source::records;
 use crate::time::UnixMillis;
 
 /// What the beginning says.
@@ -20,9 +20,7 @@ pub(super) struct Head {
 
 /// The last time in the last bytes of a file, of which the first line may be cut. A torn last line has none.
 pub(super) fn last_time(bytes: &[u8], cut: bool) -> Option<i64> {
-    let bytes =
-        if cut { memchr::memchr(b'\n', bytes).and_then(|at| bytes.get(at..)).unwrap_or_default() } else { bytes };
-    bytes.rsplit(|&byte| byte == b'\n').filter(|line| records::is_whole(line)).find_map(|line| {
+    last_lines(bytes, cut).find_map(|line| {
         let mut record = Record::default();
         let mut scanner = Scanner::new(line, 0);
         if matches!(scanner.step(), Ok(Token::Open(_))) {

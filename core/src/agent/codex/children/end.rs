@@ -3,8 +3,8 @@
 use crate::agent::codex::kinds::{self, EventKind, RecordKind};
 use crate::agent::codex::record::Record;
 use crate::agent::skim::Skim as _;
+use crate::roster::last_lines;
 use crate::source::json::{Scanner, Token, Value};
-use crate::source::records;
 use crate::time::UnixMillis;
 
 /// The end of a thread, so far.
@@ -19,10 +19,8 @@ pub(super) struct End {
 impl End {
     /// Reads the last bytes of a file, of which the first line may be cut. A torn last line says nothing.
     pub(super) fn of(bytes: &[u8], cut: bool) -> Self {
-        let bytes =
-            if cut { memchr::memchr(b'\n', bytes).and_then(|at| bytes.get(at..)).unwrap_or_default() } else { bytes };
         let mut end = Self::default();
-        for line in bytes.rsplit(|&byte| byte == b'\n').filter(|line| records::is_whole(line)) {
+        for line in last_lines(bytes, cut) {
             let mut record = Record::default();
             let mut scanner = Scanner::new(line, 0);
             if matches!(scanner.step(), Ok(Token::Open(_))) {
