@@ -83,6 +83,91 @@ fn what_the_human_typed_is_shown_once_and_what_was_injected_is_not() {
 }
 
 #[test]
+fn what_its_event_says_the_human_typed_is_typed_whatever_it_looks_like() {
+    for text in ["<skill> is no tag of mine", "# AGENTS.md instructions are wrong", "<turn_aborted> is shown twice"] {
+        let typed = event(json!({"type": "user_message", "message": text, "images": []}));
+        assert_eq!(said(&read(&[message("user", text), typed.clone()])).last(), Some(&(Role::User, text)), "{text}");
+        let item = json!({"type": "UserMessage", "id": "u1", "content": [{"type": "text", "text": text}]});
+        assert_eq!(said(&read(&[completed(item), typed])), [(Role::User, text)]);
+    }
+    let said_so =
+        event(json!({"type": "user_message", "message": "<user_instructions>x", "kind": "user_instructions"}));
+    assert!(read(&[said_so]).is_empty());
+    assert!(read(&[event(json!({"type": "user_message", "message": " ", "kind": "plain"}))]).is_empty());
+}
+
+#[test]
+fn an_image_is_shown_once_and_also_where_there_is_no_text() {
+    let items = |text: &str, images: usize| {
+        let mut content = vec![json!({"type": "input_text", "text": text})];
+        content.extend(vec![json!({"type": "input_image", "image_url": "data:"}); images]);
+        item(json!({"type": "message", "role": "user", "content": content}))
+    };
+    let ended = |text: &str, images: usize| {
+        let mut content = vec![json!({"type": "text", "text": text})];
+        content.extend(vec![json!({"type": "local_image", "path": "/tmp/a.png"}); images]);
+        completed(json!({"type": "UserMessage", "id": "u1", "content": content}))
+    };
+    let count =
+        |records: &[Value]| read(records).iter().filter(|entry| matches!(entry.body, Body::Attachment(_))).count();
+    for (text, images) in [("look", 2), ("", 1), ("", 3)] {
+        assert_eq!(count(&[items(text, images), ended(text, images)]), images);
+        assert_eq!(count(&[ended(text, images), items(text, images)]), images);
+        // In a history of pages there is no item.
+        assert_eq!(count(&[ended(text, images)]), images);
+        assert_eq!(count(&[items(text, images), items(text, images)]), 2 * images);
+    }
+}
+
+#[test]
+fn a_plan_is_shown_once_whether_it_comes_in_a_text_or_alone() {
+    let whole = "I looked.\n<proposed_plan>\n# Cake\n- bake\n</proposed_plan>\nAsk me.";
+    let ways = [
+        message("assistant", whole),
+        event(json!({"type": "agent_message", "message": "I looked.\nAsk me."})),
+        completed(json!({"type": "Plan", "id": "p1", "text": "# Cake\n- bake\n"})),
+    ];
+    let shown = |order: [usize; 3]| {
+        let entries = read(&order.map(|at| ways[at].clone()));
+        said(&entries).iter().map(|(_, text)| (*text).to_owned()).collect::<Vec<_>>()
+    };
+    for order in [[0, 1, 2], [0, 2, 1]] {
+        assert_eq!(shown(order), ["I looked.\n# Cake\n- bake\nAsk me."], "{order:?}");
+    }
+    let (rest, plan) = ("I looked.\nAsk me.", "# Cake\n- bake");
+    assert_eq!(shown([1, 2, 0]), [rest, plan]);
+    assert_eq!(shown([2, 1, 0]), [plan, rest]);
+    // A word about it is none.
+    let about = "Put it into <proposed_plan> and </proposed_plan>.";
+    assert_eq!(said(&read(&[message("assistant", about)])), [(Role::Assistant, about)]);
+}
+
+#[test]
+fn what_the_assistant_has_read_is_not_said() {
+    let whole = "Plums.<oai-mem-citation>MEMORY.md:1-2</oai-mem-citation>";
+    let event = event(json!({"type": "agent_message", "message": "Plums.", "memory_citation": {"entries": []}}));
+    for entries in [read(&[message("assistant", whole), event.clone()]), read(&[event, message("assistant", whole)])] {
+        assert_eq!(said(&entries), [(Role::Assistant, "Plums.")]);
+    }
+    assert!(read(&[message("assistant", "<oai-mem-citation>all of it")]).is_empty());
+}
+
+#[test]
+fn a_turn_that_failed_says_why_once() {
+    let ended = |error: Value| event(json!({"type": "task_complete", "turn_id": "t", "error": error}));
+    let failed = event(json!({"type": "error", "message": "429 too many"}));
+    assert_eq!(said(&read(&[ended(json!({"message": "429 too many"}))])), [(Role::System, "Error: 429 too many")]);
+    assert_eq!(said(&read(&[ended(json!("no gas"))])), [(Role::System, "Error: no gas")]);
+    for entries in [
+        read(&[failed.clone(), ended(json!({"message": "429 too many"}))]),
+        read(&[ended(json!({"message": "429 too many"})), failed]),
+    ] {
+        assert_eq!(said(&entries), [(Role::System, "Error: 429 too many")]);
+    }
+    assert!(read(&[ended(json!(null))]).is_empty());
+}
+
+#[test]
 fn what_an_editor_puts_before_it_is_left_out() {
     let text = "# Context from my IDE setup:\n\n## Active file: a.rs\n\n## My request for Codex:\nBake it.\n";
     assert_eq!(said(&read(&[message("user", text)])), [(Role::User, "Bake it.")]);
@@ -196,6 +281,23 @@ fn exit_codes_are_found_in_every_form() {
         (json!({"type": "input_text", "text": "one"}), true, "one"),
         (json!([{"type": "input_text", "text": "one"}, {"type": "input_image"}]), true, "one\n[image]"),
         (json!("aborted by user after 2.1s"), false, "aborted by user after 2.1s"),
+        (json!("Wall time: 2.1 seconds\naborted by user"), false, "Wall time: 2.1 seconds\naborted by user"),
+        (json!("Wall time: 2.1 seconds\nOutput:\naborted by user"), true, "aborted by user"),
+        (json!("exec command rejected by user"), false, "exec command rejected by user"),
+        (
+            json!("apply_patch verification failed: no such line"),
+            false,
+            "apply_patch verification failed: no such line",
+        ),
+        (json!([{"type": "input_text", "text": r#"{"exit_code":0,"output":"fine\n"}"#}]), true, "fine"),
+        (json!("Script failed\nWall time 0.2 seconds\nOutput:\nno such tool"), false, "no such tool"),
+        (
+            json!([{"type": "input_text", "text": "Script completed\nWall time 0.2 seconds\nOutput:\n"},
+                   {"type": "input_text", "text": r#"{"chunk_id":"1","exit_code":0,"output":"one\n"}"#},
+                   {"type": "input_text", "text": r#"{"chunk_id":"2","exit_code":2,"output":"two\n"}"#}]),
+            false,
+            "one\ntwo",
+        ),
     ] {
         let result = output(form.clone());
         assert_eq!((result.ok, result.output_summary.as_deref()), (ok, Some(text)), "{form}");
@@ -326,9 +428,66 @@ fn without_turn_ids_the_time_tells_where_a_replay_ends() {
     let entries = read(&[meta("no-uuid", Some("p")), message("user", "not mine"), own]);
     assert_eq!(said(&entries)[1..], [(Role::User, "mine")]);
     assert_eq!(entries.len(), 2);
-    // A child agent names its parent and repeats nothing.
+    // A child agent that begins with nothing of its parent names it, too.
     let child = record("session_meta", json!({"id": FORK, "parent_thread_id": "p", "session_id": "p", "cwd": "/w"}));
-    assert_eq!(said(&read(&[child, meta("p", None), message("user", "do it")])), [(Role::User, "do it")]);
+    assert_eq!(said(&read(&[child, message("user", "do it")])), [(Role::User, "do it")]);
+}
+
+#[test]
+fn a_copy_of_the_parents_first_record_begins_a_replay_whether_or_not_the_fork_says_so() {
+    const CHILD: &str = "019fc8be-1000-7000-8000-000000000001";
+    let child = record("session_meta", json!({"id": CHILD, "parent_thread_id": FORK, "session_id": FORK, "cwd": "/w"}));
+    let entries = read(&[
+        child.clone(),
+        meta(FORK, None),
+        turn("019fc8be-0000-7000-8000-000000000009"),
+        message("user", "what the parent was asked"),
+        turn("019fc8be-1001-7000-8000-000000000001"),
+        message("user", "do it"),
+    ]);
+    let note = format!("Forked from session {FORK}. What was said there is not repeated here.");
+    assert_eq!(said(&entries), [(Role::System, note.as_str()), (Role::User, "do it")]);
+    // Its own record again is no copy, nor is any that comes later.
+    let later = [child.clone(), child, message("user", "one"), meta(FORK, None), message("user", "two")];
+    assert_eq!(said(&read(&later)), [(Role::User, "one"), (Role::User, "two")]);
+}
+
+#[test]
+fn a_fork_of_a_fork_repeats_neither() {
+    const GRANDPARENT: &str = "019fc800-0000-7000-8000-000000000001";
+    const PARENT: &str = "019fc880-0000-7000-8000-000000000001";
+    let entries = read(&[
+        meta(FORK, Some(PARENT)),
+        // All that its parent holds: that one is a fork, too.
+        meta(PARENT, Some(GRANDPARENT)),
+        meta(GRANDPARENT, None),
+        turn("019fc801-0000-7000-8000-000000000001"),
+        message("user", "asked at first"),
+        turn("019fc881-0000-7000-8000-000000000001"),
+        message("user", "asked then"),
+        message("assistant", "said then"),
+        turn("019fc8be-0001-7000-8000-000000000001"),
+        message("user", "asked then"),
+        event(json!({"type": "user_message", "message": "asked then"})),
+    ]);
+    let note = format!("Forked from session {PARENT}. What was said there is not repeated here.");
+    assert_eq!(said(&entries), [(Role::System, note.as_str()), (Role::User, "asked then")]);
+}
+
+#[test]
+fn a_long_replay_without_turn_ids_ends_with_a_pause() {
+    let at = |second: u32, milli: u32, text: &str| {
+        let mut said = message("user", text);
+        said["timestamp"] = format!("2026-08-03T10:{:02}:{:02}.{milli:03}Z", 49 + second / 60, second % 60).into();
+        said
+    };
+    let mut records = vec![meta("no-uuid", Some("p"))];
+    records[0]["timestamp"] = "2026-08-03T10:49:00.000Z".into();
+    // A slow disk: it is written for ten seconds.
+    records.extend((0..20).map(|n| at(n / 2, (n % 2) * 500, "not mine")));
+    records.push(at(12, 0, "mine"));
+    records.push(at(12, 1, "mine, too"));
+    assert_eq!(said(&read(&records))[1..], [(Role::User, "mine"), (Role::User, "mine, too")]);
 }
 
 #[test]

@@ -8,16 +8,24 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 /// Few texts, so that doubles come up.
-fn said() -> impl Strategy<Value = String> {
-    prop_oneof![
+fn said() -> BoxedStrategy<String> {
+    let said = prop_oneof![
         4 => prop::sample::select(vec!["one".to_owned(), "two".into(), " one\n".into()]),
         1 => Just("<environment_context>x</environment_context>".into()),
         1 => Just("<user_shell_command><command>ls</command><result></result></user_shell_command>".into()),
         1 => Just("<turn_aborted>\nx".into()),
         1 => Just("<subagent_notification></subagent_notification>".into()),
         1 => Just("# Context from my IDE setup:\n## My request for Codex:\n one".into()),
+        1 => prop::sample::select(vec![
+            "one\n<proposed_plan>\ntwo\n</proposed_plan>\n".to_owned(),
+            "<proposed_plan> \n".into(),
+            "<oai-mem-citation>x</oai-mem-citation>".into(),
+            "one<oai-mem-citation>".into(),
+        ]),
         2 => text(),
-    ]
+    ];
+    // On the heap, as all that others are made of: the stack of a test is small.
+    said.boxed()
 }
 
 fn part() -> impl Strategy<Value = Value> {
@@ -27,6 +35,7 @@ fn part() -> impl Strategy<Value = Value> {
             json!({"type": "output_text", "text": said}),
             json!({"type": "summary_text", "text": said}),
             json!({"type": "input_image", "image_url": said}),
+            json!({"type": "local_image", "path": said}),
             json!({"type": "encrypted_content", "encrypted_content": said}),
             json!({"type": "input_text", "text": 7}),
             json!(said),
@@ -35,12 +44,13 @@ fn part() -> impl Strategy<Value = Value> {
     })
 }
 
-fn content() -> impl Strategy<Value = Value> {
-    prop_oneof![
+fn content() -> BoxedStrategy<Value> {
+    let content = prop_oneof![
         6 => prop::collection::vec(part(), 0..3).prop_map(Value::Array),
         1 => said().prop_map(Value::String),
         1 => prop::sample::select(vec![json!(null), json!({"text": "x"}), json!(5)]),
-    ]
+    ];
+    content.boxed()
 }
 
 fn item() -> impl Strategy<Value = Value> {
@@ -99,6 +109,17 @@ fn event() -> impl Strategy<Value = Value> {
     })
 }
 
+/// Events that are told in another way, too, or that say whose words they are.
+fn told_beside() -> impl Strategy<Value = Value> {
+    (content(), said()).prop_flat_map(|(content, said)| {
+        prop::sample::select(vec![
+            json!({"type": "user_message", "message": said, "kind": "user_instructions"}),
+            json!({"type": "task_complete", "error": {"message": said}}),
+            json!({"type": "task_complete", "error": content}),
+        ])
+    })
+}
+
 const TURN_BEFORE: &str = "019fc8bd-0000-7000-8000-000000000001";
 const FORK: &str = "019fc8be-0000-7000-8000-000000000001";
 const TURN_AFTER: &str = "019fc8bf-0000-7000-8000-000000000001";
@@ -108,9 +129,11 @@ fn record() -> impl Strategy<Value = Value> {
     let wrapped =
         |kind: &'static str, payload: Value, stamp: &str| json!({"timestamp": stamp, "type": kind, "payload": payload});
     prop_oneof![
-        4 => (item(), stamp.clone()).prop_map(move |(item, stamp)| wrapped("response_item", item, stamp)),
-        4 => (event(), stamp.clone()).prop_map(move |(event, stamp)| wrapped("event_msg", event, stamp)),
-        1 => item(),
+        4 => (item().boxed(), stamp.clone()).prop_map(move |(item, stamp)| wrapped("response_item", item, stamp)),
+        4 => (event().boxed(), stamp.clone()).prop_map(move |(event, stamp)| wrapped("event_msg", event, stamp)),
+        1 => (told_beside().boxed(), stamp.clone()).prop_map(move |(event, stamp)| wrapped("event_msg", event, stamp)),
+        1 => stamp.clone().prop_map(move |stamp| wrapped("session_meta", json!({"id": TURN_BEFORE, "cwd": "/w"}), stamp)),
+        1 => item().boxed(),
         1 => (said(), any::<bool>(), stamp).prop_flat_map(move |(said, forked, stamp)| {
             let parent = if forked { json!("p") } else { Value::Null };
             prop::sample::select(vec![

@@ -68,42 +68,82 @@ pub(super) fn tool_result(item: Value<'_>, caps: &Caps) -> ToolResult {
     result
 }
 
-/// What a call returned: a text, which may be JSON or have a head; or parts; or an object with a content.
+/// How texts begin that say in words that a call failed, where no head comes before them.
+const FAILURES: &[&str] = &[
+    "aborted by user",
+    "exec command rejected by user",
+    "patch rejected by user",
+    "patch rejected:",
+    "apply_patch verification failed:",
+    "failed to parse function arguments:",
+    "failed to parse exec command arguments:",
+    "execution error:",
+    "exec_command failed",
+    "write_stdin failed:",
+    "unsupported call:",
+    "unsupported custom tool call:",
+];
+
+/// How the heads of outputs begin.
+const HEADS: &[&str] =
+    &["Exit code: ", "Chunk ID: ", "Wall time: ", "Script completed\n", "Script failed\n", "Script running with "];
+
+/// What a call returned: a text, which may be JSON or have a head; or parts that are such texts; or an object with a content.
 fn returned(result: &mut ToolResult, said: Value<'_>, caps: &Caps) {
     if said.get("success").is_some_and(|success| success.raw() == b"false") {
         result.ok = false;
     }
     let said = if said.is_object() { said.get("content").unwrap_or(said) } else { said };
-    let Some(text) = said.text() else { return print(result, caps, |out| told(said, out)) };
-    let inner = Value(text.trim().as_bytes());
-    let printed = inner.get("output").filter(|_| inner.is_object());
-    if let Some(printed) = printed {
-        let code =
-            inner.get("metadata").and_then(|metadata| metadata.get("exit_code")).or_else(|| inner.get("exit_code"));
-        result.ok &= succeeded(code);
-        return print(result, caps, |out| told(printed, out));
-    }
-    let (code, body) = headed(&text);
-    result.ok &= code.is_none_or(|code| code == "0") && !text.starts_with("aborted by user");
-    print(result, caps, |out| out.push_str(body));
+    let mut ok = result.ok;
+    let single = (!said.is_list()).then_some(said);
+    print(result, caps, |out| {
+        for part in single.into_iter().chain(said.elements()) {
+            out.fresh_line();
+            match part.text().or_else(|| part.get("text").and_then(Value::text)) {
+                Some(text) => ok &= print_text(&text, out),
+                None => told(part, out),
+            }
+        }
+    });
+    result.ok = ok;
 }
 
-/// The exit code in the head of a text, and what stands below it.
-fn headed(text: &str) -> (Option<&str>, &str) {
-    if !["Exit code: ", "Chunk ID: ", "Wall time: "].iter().any(|mark| text.starts_with(mark)) {
-        return (None, text);
+/// Prints a text that a call returned; `false` if it says that the call failed.
+fn print_text(text: &str, out: &mut Plain<'_>) -> bool {
+    let inner = Value(text.trim().as_bytes());
+    if let Some(printed) = inner.get("output").filter(|_| inner.is_object()) {
+        let code =
+            inner.get("metadata").and_then(|metadata| metadata.get("exit_code")).or_else(|| inner.get("exit_code"));
+        told(printed, out);
+        return succeeded(code);
     }
-    let mut code = None;
+    if HEADS.iter().any(|head| text.starts_with(head)) {
+        let (code, body) = headed(text);
+        out.push_str(body);
+        return code.is_none_or(|code| code == "0");
+    }
+    out.push_str(text);
+    !FAILURES.iter().any(|begins| text.starts_with(begins))
+}
+
+/// The exit code in the head of a text, or what says instead that it failed, and what stands below it.
+fn headed(text: &str) -> (Option<&str>, &str) {
+    let mut code = text.starts_with("Script failed\n").then_some("failed");
     let mut rest = text;
     while let Some((line, below)) = rest.split_once('\n') {
         if line == "Output:" {
             return (code, below);
         }
         let said = line.strip_prefix("Exit code: ").or_else(|| line.strip_prefix("Process exited with code "));
-        code = said.map(str::trim).or(code);
+        code = code.or_else(|| said.map(str::trim));
         rest = below;
     }
-    (code, if rest == "Output:" { "" } else { text })
+    match rest.trim_end() {
+        "Output:" => (code, ""),
+        // Instead of an output.
+        "aborted by user" => (Some("aborted"), text),
+        _ => (code, text),
+    }
 }
 
 fn succeeded(code: Option<Value<'_>>) -> bool {

@@ -43,7 +43,8 @@ fn describe(call: &mut ToolCall, name: &str, input: Input<'_>, plain: Option<&st
     match name {
         "shell" | "container.exec" | "local_shell" | "exec_command" | "shell_command" | "exec" | "apply_patch" => {
             let command = plain.map(String::from).or_else(|| command(input))?;
-            let wanted = patch::wanted(&command);
+            let in_program = patch::in_program(&command);
+            let wanted = patch::wanted(in_program.as_deref().unwrap_or(&command));
             if !wanted.is_empty() {
                 return changes(call, &wanted, caps);
             }

@@ -58,8 +58,10 @@ pub(super) enum EventKind {
     Answer,
     /// A turn began: who forks a session is told by it where its own part begins.
     TurnBegan,
-    /// A turn came to its end: no entry.
+    /// A turn came to its end: no entry, unless it failed.
     TurnEnded,
+    /// An error: a system message.
+    Error,
     /// A turn was stopped: a system message.
     Aborted,
     /// The conversation was compacted: a system message.
@@ -121,9 +123,15 @@ pub(super) fn item(kind: Option<Value<'_>>) -> ItemKind {
         ) => ItemKind::Call,
         Some(b"function_call_output" | b"custom_tool_call_output" | b"tool_search_output") => ItemKind::Output,
         Some(b"agent_message") => ItemKind::Peer,
-        Some(b"ghost_snapshot" | b"compaction" | b"context_compaction" | b"compaction_summary" | b"other") => {
-            ItemKind::Bookkeeping
-        }
+        Some(
+            b"ghost_snapshot"
+            | b"compaction"
+            | b"context_compaction"
+            | b"compaction_summary"
+            | b"compaction_trigger"
+            | b"additional_tools"
+            | b"other",
+        ) => ItemKind::Bookkeeping,
         _ => ItemKind::Unknown,
     }
 }
@@ -148,9 +156,9 @@ pub(super) fn event(kind: Option<Value<'_>>) -> EventKind {
         Some(b"task_complete" | b"turn_complete" | b"turn.completed") => EventKind::TurnEnded,
         Some(b"turn_aborted") => EventKind::Aborted,
         Some(b"context_compacted") => EventKind::Compacted,
+        Some(b"error") => EventKind::Error,
         Some(
-            b"error"
-            | b"stream_error"
+            b"stream_error"
             | b"warning"
             | b"undo_completed"
             | b"thread_rolled_back"
@@ -206,6 +214,7 @@ pub(super) fn completed(kind: Option<Value<'_>>) -> CompletedKind {
         Some(b"ContextCompaction" | b"context_compaction") => CompletedKind::Compacted,
         Some(
             b"WebSearch"
+            | b"Extension"
             | b"ImageView"
             | b"ImageGeneration"
             | b"FileChange"

@@ -17,13 +17,13 @@ use crate::agent::State;
 use crate::source::json::Value;
 
 /// Texts that are remembered.
-const TEXTS: usize = 41;
+const TEXTS: usize = 40;
 
 /// The newest of them, which stay whatever they are.
 const SPARED: usize = 20;
 
-/// Milliseconds after the fork in which its replay is written. A time stamp later than that is of the fork's own.
-const REPLAY_MILLIS: u64 = 5_000;
+/// Milliseconds in which the next record of a replay is written: it is all written at once. What comes later is the fork's own.
+const REPLAY_GAP_MILLIS: u64 = 2_000;
 
 /// The way by which a text came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,18 +42,26 @@ pub(super) enum Topic {
     Call = 0x40,
     Answer = 0x50,
     Notice = 0x60,
+    /// An image in a message of the user, told by the message and its place in it.
+    Image = 0x70,
 }
 
 /// What there is so much of that it would push messages out.
-const ASIDE: [Topic; 3] = [Topic::Thinking, Topic::Call, Topic::Answer];
+const ASIDE: [Topic; 4] = [Topic::Thinking, Topic::Call, Topic::Answer, Topic::Image];
 
 /// The memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Memory {
     /// The first session record was read: what others say is of another session.
     begun: bool,
-    /// When this session was forked, while it repeats its parent.
-    replays_from: Option<u64>,
+    /// Nothing but session records was read so far.
+    opening: bool,
+    /// The parent is repeated.
+    replaying: bool,
+    /// When this session began, in milliseconds; zero if nothing says so.
+    began: u64,
+    /// When the last record of a replay was written.
+    replayed: u64,
     texts: Vec<Known>,
 }
 
@@ -67,33 +75,38 @@ struct Known {
 
 /// So few that many fit, so many that one text in 2^34 is mistaken for another.
 const DIGEST_BYTES: usize = 5;
-const HEADER_BYTES: usize = 7;
+/// Flags, and two moments.
+const HEADER_BYTES: usize = 1 + 2 * MOMENT_BYTES;
+/// Enough for every moment that can be read.
+const MOMENT_BYTES: usize = 6;
 
 /// What a session record means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Meta {
-    /// A session that begins with what its parent said.
-    Fork,
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Meta<'a> {
+    /// A session that begins with what this one said, its parent.
+    Fork(Value<'a>),
     Other,
 }
 
 impl Memory {
     /// Reads a memory; what is none is empty.
     pub(super) fn of(state: &State) -> Self {
-        let Some(([flags, time @ ..], texts)) = state.as_bytes().split_first_chunk::<HEADER_BYTES>() else {
+        let Some((header, texts)) = state.as_bytes().split_first_chunk::<HEADER_BYTES>() else {
             return Self::default();
         };
-        let mut bytes = [0; 8];
-        if let Some(low) = bytes.last_chunk_mut::<6>() {
-            *low = *time;
-        }
+        let [flags, moments @ ..] = header;
+        let moment = |bytes: &[u8]| bytes.iter().fold(0, |sum, byte| (sum << 8) | u64::from(*byte));
+        let (began, replayed) = moments.split_at(MOMENT_BYTES);
         let known = texts.chunks_exact(1 + DIGEST_BYTES).filter_map(|chunk| {
             let ([both, digest @ ..], []) = chunk.split_first_chunk::<{ 1 + DIGEST_BYTES }>()? else { return None };
             Some(Known { topic: both & 0xf0, ways: both & 0x0f, digest: *digest })
         });
         Self {
             begun: flags & 1 != 0,
-            replays_from: (flags & 2 != 0).then(|| u64::from_be_bytes(bytes)),
+            opening: flags & 2 != 0,
+            replaying: flags & 4 != 0,
+            began: moment(began),
+            replayed: moment(replayed),
             texts: known.collect(),
         }
     }
@@ -104,8 +117,11 @@ impl Memory {
             return State::none();
         }
         let mut bytes = Vec::with_capacity(HEADER_BYTES + self.texts.len() * (1 + DIGEST_BYTES));
-        bytes.push(u8::from(self.begun) | (u8::from(self.replays_from.is_some()) << 1));
-        bytes.extend_from_slice(self.replays_from.unwrap_or(0).to_be_bytes().get(2..).unwrap_or_default());
+        let flags = [self.begun, self.opening, self.replaying];
+        bytes.push(flags.iter().rev().fold(0, |sum, flag| (sum << 1) | u8::from(*flag)));
+        for moment in [self.began, self.replayed] {
+            bytes.extend_from_slice(moment.to_be_bytes().last_chunk::<MOMENT_BYTES>().unwrap_or(&[0; MOMENT_BYTES]));
+        }
         for text in &self.texts {
             bytes.push(text.topic | text.ways);
             bytes.extend_from_slice(&text.digest);
@@ -137,34 +153,44 @@ impl Memory {
         old.iter().position(is_paired).or_else(|| old.iter().position(is_aside)).unwrap_or(0)
     }
 
-    /// A session record. The first one is this session's; a fork repeats those of its parents.
-    pub(super) fn meta(&mut self, record: &Record<'_>) -> Meta {
-        if core::mem::replace(&mut self.begun, true) {
-            return Meta::Other;
-        }
+    /// A session record. The first one is this session's. Others are copies of a parent's: right behind the first one they
+    /// begin a replay, also where the first does not say that it is a fork, as in threads that begin with their parent's
+    /// conversation.
+    pub(super) fn meta<'a>(&mut self, record: &Record<'a>) -> Meta<'a> {
         let payload = &record.payload;
-        if payload.forked_from.is_none_or(Value::is_empty) {
-            return Meta::Other;
-        }
-        let forked = time::minted(payload.id).or_else(|| time::stamped(payload.timestamp));
+        let moment = time::minted(payload.id).or_else(|| time::stamped(payload.timestamp));
+        let written = time::stamped(record.timestamp);
+        let parent = if core::mem::replace(&mut self.begun, true) {
+            let is_copy = self.opening && moment != Some(self.began);
+            payload.id.filter(|_| is_copy)
+        } else {
+            self.opening = true;
+            self.began = moment.or(written).unwrap_or_default();
+            payload.forked_from
+        };
         // Without its moment nobody could tell where the replay ends: then it is shown.
-        self.replays_from = forked.or_else(|| time::stamped(record.timestamp));
-        if self.replays_from.is_some() { Meta::Fork } else { Meta::Other }
+        let parent = parent.filter(|parent| !parent.is_empty() && self.began > 0 && !self.replaying);
+        self.replaying |= parent.is_some();
+        self.replayed = self.replayed.max(written.unwrap_or_default()).max(self.began);
+        parent.map_or(Meta::Other, Meta::Fork)
     }
 
     /// Whether this record is of the parent. A turn's id tells when it began; where it has none, the time stamp does, which a
     /// replay writes anew, all at once.
     pub(super) fn is_replay(&mut self, record: &Record<'_>, begins_turn: bool) -> bool {
-        let Some(forked) = self.replays_from else { return false };
-        let turn = if begins_turn { time::minted(record.payload.turn_id) } else { None };
-        let is_own = match turn {
-            Some(began) => began >= forked,
-            None => time::stamped(record.timestamp).is_some_and(|at| at >= forked.saturating_add(REPLAY_MILLIS)),
-        };
-        if is_own {
-            self.replays_from = None;
+        self.opening = false;
+        if !self.replaying {
+            return false;
         }
-        !is_own
+        let turn = if begins_turn { time::minted(record.payload.turn_id) } else { None };
+        let written = time::stamped(record.timestamp);
+        let is_own = match turn {
+            Some(began) => began >= self.began,
+            None => written.is_some_and(|at| at >= self.replayed.saturating_add(REPLAY_GAP_MILLIS)),
+        };
+        self.replaying = !is_own;
+        self.replayed = if is_own { 0 } else { self.replayed.max(written.unwrap_or_default()) };
+        self.replaying
     }
 }
 
@@ -200,6 +226,11 @@ impl Digest {
                 self.solid = self.sum;
             }
         }
+    }
+
+    /// Whether there was nothing in it but blanks.
+    pub(super) const fn is_blank(self) -> bool {
+        self.solid == OFFSET
     }
 
     fn finish(self) -> [u8; DIGEST_BYTES] {
@@ -274,7 +305,14 @@ mod tests {
 
     #[test]
     fn a_full_memory_fits_and_comes_back() {
-        let mut memory = Memory { begun: true, replays_from: Some(1_783_591_201_250), texts: Vec::new() };
+        let mut memory = Memory {
+            begun: true,
+            opening: false,
+            replaying: true,
+            began: 1_783_591_201_250,
+            replayed: 0xffff_ffff_ffff,
+            texts: Vec::new(),
+        };
         for n in 0..TEXTS {
             memory.is_news(Topic::Notice, Way::Completed, digest(&format!("{n}")));
         }

@@ -12,6 +12,21 @@ use crate::source::json::Value;
 /// What begins a patch, wherever it stands.
 const BEGIN: &str = "*** Begin Patch";
 
+/// The patch in a program that applies one: the text of a string in it.
+pub(super) fn in_program(text: &str) -> Option<String> {
+    let at = text.find(BEGIN)?;
+    // In the quotes of a shell lines are lines.
+    text.get(at..)?.strip_prefix(BEGIN)?.strip_prefix("\\n")?;
+    let quoted = text.get(..at)?.strip_suffix('"').and_then(|before| text.get(before.len()..))?;
+    let mut escaped = false;
+    let end = quoted.bytes().skip(1).position(|byte| {
+        let ends = byte == b'"' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        ends
+    })?;
+    Value(quoted.as_bytes().get(..end.saturating_add(2))?).text()
+}
+
 /// The change of one file.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Change<'t> {
@@ -221,6 +236,17 @@ mod tests {
         let expected = "--- /dev/null\n+++ a\u{fffd}+++ b\t\n@@ -0,0 +1,1 @@\n+1\n--- /dev/null\n+++ c d\t\n@@ -0,0 +1,1 @@\n+2\n\
                         --- e\n+++ f\n@@ -1,1 +1,1 @@\n-1\n+2\n--- g\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-3\n\\ No newline at end of file";
         assert_eq!(diff(&Made::read(Value(changes)).changes(), &Caps::WIRE).unwrap().text, expected);
+    }
+
+    #[test]
+    fn a_patch_in_a_program_is_found() {
+        let program =
+            r#"text(await tools.apply_patch("*** Begin Patch\n*** Update File: a\n@@\n-\"x\\\n+y\n*** End Patch\n"))"#;
+        let body = in_program(program).unwrap();
+        assert_eq!(body, "*** Begin Patch\n*** Update File: a\n@@\n-\"x\\\n+y\n*** End Patch\n");
+        for none in ["*** Begin Patch\\n", "\"*** Begin Patch\n\"", "\"*** Begin Patch\\n", "`*** Begin Patch`", ""] {
+            assert_eq!(in_program(none), None, "{none}");
+        }
     }
 
     #[test]

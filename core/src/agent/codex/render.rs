@@ -31,7 +31,7 @@ fn part(offset: u64, part: &Part<'_, '_>, caps: &Caps) -> Entry {
         What::Typed(texts) => (Role::User, Body::Message(typed(texts, caps))),
         What::Told(text) => told(&whole(*text), caps),
         What::Image => (Role::User, Body::Attachment(note("[image]".to_string()))),
-        What::Said(text) => (Role::Assistant, Body::Message(cut(*text, caps))),
+        What::Said(text) => (Role::Assistant, Body::Message(spoken(*text, caps))),
         What::Thinking(text) => (Role::Assistant, Body::Thinking(cut(*text, caps))),
         What::Call(item) => (Role::Assistant, Body::ToolCall(call::tool_call(*item, caps))),
         What::Answer(item) => (Role::User, Body::ToolResult(answer::tool_result(*item, caps))),
@@ -45,6 +45,7 @@ fn part(offset: u64, part: &Part<'_, '_>, caps: &Caps) -> Entry {
         }
         What::Compacted => notice(compacted(record)),
         What::Notice(event) => notice(happened(*event)),
+        What::Failed(error) => notice(format!("Error: {}", seen(*error))),
         What::Unknown(unknown) => {
             parsed = false;
             (unknown_role(record), Body::Message(caps::text(self::unknown(record, *unknown).chars(), caps.text_chars)))
@@ -59,6 +60,16 @@ fn part(offset: u64, part: &Part<'_, '_>, caps: &Caps) -> Entry {
     };
     let ts = named(record.timestamp);
     Entry { id, parent_id: None, ts, role, body, parsed }
+}
+
+/// What the assistant said, without the marks that are not for people.
+fn spoken(text: Value<'_>, caps: &Caps) -> Text {
+    match text.chars() {
+        Some(chars) if said::is_marked(text) => {
+            caps::text(said::Shown::new(chars).map(|(char, _)| char), caps.text_chars)
+        }
+        _ => cut(text, caps),
+    }
 }
 
 fn typed(texts: &[Value<'_>], caps: &Caps) -> Text {
@@ -118,7 +129,7 @@ fn happened(event: Value<'_>) -> String {
         "exited_review_mode" => "Review ends",
         "undo_completed" => "Undo",
         "thread_rolled_back" => "Went back",
-        "error" | "stream_error" => "Error",
+        "stream_error" => "Error",
         _ => "Notice",
     };
     let turns = event.get("num_turns").and_then(Value::number).map(|turns| format!("{turns} turns"));

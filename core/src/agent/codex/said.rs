@@ -1,6 +1,10 @@
-//! What in a user's message the human typed: Codex puts instructions and its surroundings there too.
+//! What in a message was said by whom: Codex puts instructions and its surroundings into those of the user, and marks plans
+//! and sources in those of the assistant.
 
-use crate::source::json::Chars;
+use memchr::memmem;
+
+use super::memory::Digest;
+use crate::source::json::{Chars, Value};
 
 /// How texts begin that Codex wrote in the name of the user. They make no entry.
 const INJECTED: &[&str] = &[
@@ -60,6 +64,11 @@ pub(super) fn speech(mut chars: Chars<'_>) -> Option<Speech> {
     }
 }
 
+/// The same of a text that says by itself that the human typed it, whatever it looks like.
+pub(super) fn typed_alone(chars: Chars<'_>) -> Option<Speech> {
+    (!chars.is_blank()).then_some(Speech::Typed)
+}
+
 /// What the human typed below what an editor put before it.
 pub(super) fn typed(text: &str) -> &str {
     let text = text.trim();
@@ -72,4 +81,89 @@ pub(super) fn typed(text: &str) -> &str {
 pub(super) fn inside<'t>(text: &'t str, tag: &str) -> Option<&'t str> {
     let (_, rest) = text.split_once(alloc::format!("<{tag}>").as_str())?;
     Some(rest.split_once(alloc::format!("</{tag}>").as_str()).map_or(rest, |(inside, _)| inside).trim())
+}
+
+/// Between these stands a plan, each on a line of its own.
+const PLAN: [&str; 2] = ["<proposed_plan>", "</proposed_plan>"];
+
+/// Between these stands what the assistant has read, which is not for people.
+const SOURCES: [&str; 2] = ["<oai-mem-citation>", "</oai-mem-citation>"];
+
+/// Whether a text of the assistant is more, or less, than what it shows.
+pub(super) fn is_marked(text: Value<'_>) -> bool {
+    let has = |tag: &str| memmem::find(text.raw(), tag.as_bytes()).is_some();
+    has(PLAN[0]) || has(SOURCES[0])
+}
+
+/// The digests of what an assistant's text shows: of the text and of a plan in it. None of what is blank.
+pub(super) fn digests(text: Value<'_>) -> impl Iterator<Item = Digest> {
+    let (mut said, mut plan) = (Digest::new(), Digest::new());
+    match text.chars() {
+        Some(chars) if is_marked(text) => {
+            for (char, is_plan) in Shown::new(chars) {
+                if is_plan { &mut plan } else { &mut said }.add([char]);
+            }
+        }
+        Some(chars) => said.add(chars),
+        None => {}
+    }
+    [said, plan].into_iter().filter(|digest| !digest.is_blank())
+}
+
+/// What is shown of an assistant's text, and whether it is part of a plan.
+#[derive(Debug)]
+pub(super) struct Shown<'a> {
+    chars: Chars<'a>,
+    begins_line: bool,
+    in_plan: bool,
+}
+
+impl<'a> Shown<'a> {
+    pub(super) const fn new(chars: Chars<'a>) -> Self {
+        Self { chars, begins_line: true, in_plan: false }
+    }
+
+    /// Goes over a tag that is all there is on its line.
+    fn take_line(&mut self, tag: &str) -> bool {
+        let mut look = self.chars.clone();
+        let is_alone = look.take_prefix(tag)
+            && loop {
+                match look.next() {
+                    None | Some('\n') => break true,
+                    Some(char) if char.is_whitespace() => {}
+                    Some(_) => break false,
+                }
+            };
+        if is_alone {
+            self.chars = look;
+        }
+        is_alone
+    }
+}
+
+impl Iterator for Shown<'_> {
+    type Item = (char, bool);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let [opens, closes] = PLAN;
+            if self.begins_line && self.take_line(if self.in_plan { closes } else { opens }) {
+                self.in_plan = !self.in_plan;
+                continue;
+            }
+            if self.chars.take_prefix(SOURCES[0]) {
+                while !self.chars.take_prefix(SOURCES[1]) && self.chars.next().is_some() {}
+                continue;
+            }
+            let char = self.chars.next()?;
+            self.begins_line = char == '\n';
+            return Some((char, self.in_plan));
+        }
+    }
+}
+
+/// What an error says: its text, or its message.
+pub(super) fn error(error: Value<'_>) -> Option<Value<'_>> {
+    let says = |value: &Value<'_>| value.chars().is_some_and(|chars| !chars.is_blank());
+    Some(error).filter(says).or_else(|| error.get("message").filter(says))
 }

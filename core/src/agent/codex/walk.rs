@@ -8,7 +8,7 @@ use super::record::{Payload, Record};
 use super::said::{self, Speech};
 use crate::agent::Line;
 use crate::agent::skim::{self, Unplaced};
-use crate::source::json::Value;
+use crate::source::json::{Chars, Value};
 
 /// One entry to be.
 pub(super) type Item<'r, 'a> = skim::Item<'r, 'a, Record<'a>, What<'a>>;
@@ -38,6 +38,8 @@ pub(super) enum What<'a> {
     Compacted,
     /// Something that happened: the event.
     Notice(Value<'a>),
+    /// Why a turn failed.
+    Failed(Value<'a>),
     /// In no row of the tables.
     Unknown(Unknown<'a>),
 }
@@ -79,7 +81,7 @@ pub(super) fn parts<'r, 'a>(
     }
     match kind {
         RecordKind::Meta => {
-            if let (Meta::Fork, Some(parent)) = (memory.meta(record), payload.forked_from) {
+            if let Meta::Fork(parent) = memory.meta(record) {
                 emit(What::Forked(parent));
             }
         }
@@ -127,7 +129,13 @@ fn item<'a>(payload: &Payload<'a>, memory: &mut Memory, emit: &mut impl FnMut(Wh
 fn event<'a>(payload: &Payload<'a>, memory: &mut Memory, emit: &mut impl FnMut(What<'a>)) -> Unplaced {
     match kinds::event(payload.kind) {
         EventKind::User => match payload.message.filter(|message| message.literal().is_some()) {
-            Some(text) => user([text].into(), Way::Event, memory, emit),
+            // Versions of 2025 also tell what they have put in the user's name, and say so.
+            Some(text) if payload.raw.get("kind").is_some_and(|kind| !kind.is_null() && !kind.is("plain")) => {
+                message_of(&[text], said::speech, Way::Event, memory, emit);
+            }
+            Some(text) => {
+                message_of(&[text], said::typed_alone, Way::Event, memory, emit);
+            }
             None => emit(What::Unknown(Unknown::Shape(payload.message))),
         },
         EventKind::Assistant => match payload.message.filter(|message| message.literal().is_some()) {
@@ -145,8 +153,14 @@ fn event<'a>(payload: &Payload<'a>, memory: &mut Memory, emit: &mut impl FnMut(W
         EventKind::Answer => by_id(payload, payload.call_id, Topic::Answer, Way::Event, memory, emit),
         EventKind::Aborted => aborted(memory, Way::Event, emit),
         EventKind::Compacted => compacted(memory, Way::Event, emit),
+        EventKind::Error => failed(payload.raw, Way::Event, memory, emit),
         EventKind::Notice => emit(What::Notice(payload.raw)),
-        EventKind::TurnBegan | EventKind::TurnEnded | EventKind::Bookkeeping => {}
+        EventKind::TurnEnded => {
+            if let Some(error) = payload.raw.get("error").filter(|error| !error.is_empty()) {
+                failed(error, Way::Completed, memory, emit);
+            }
+        }
+        EventKind::TurnBegan | EventKind::Bookkeeping => {}
         EventKind::Unknown => return unknown(payload, emit),
     }
     false
@@ -160,7 +174,14 @@ fn completed<'a>(payload: &Payload<'a>, memory: &mut Memory, emit: &mut impl FnM
     let text = |part: Value<'a>| part.get("text").filter(|text| text.literal().is_some());
     let content = || item.get("content").into_iter().flat_map(Value::elements);
     match kinds::completed(item.get("type")) {
-        CompletedKind::User => user(content().filter_map(text).collect(), Way::Completed, memory, emit),
+        CompletedKind::User => {
+            let texts: Vec<Value<'a>> = content().filter_map(text).collect();
+            let digest = message_of(&texts, said::typed_alone, Way::Completed, memory, emit);
+            let is_image = |part: &Value<'a>| {
+                part.get("type").is_some_and(|kind| ["image", "local_image"].iter().any(|name| kind.is(name)))
+            };
+            images(content().filter(is_image).count(), digest, Way::Completed, memory, emit);
+        }
         CompletedKind::Assistant => {
             content().filter_map(text).for_each(|text| assistant(text, Way::Completed, memory, emit));
         }
@@ -201,30 +222,36 @@ fn message<'a>(payload: &Payload<'a>, memory: &mut Memory, emit: &mut impl FnMut
         text.filter(|text| text.literal().is_some())
     };
     let is_user = is("user");
+    let mut shown = 0;
+    let mut typed = Digest::new();
     if is_user {
-        user(parts.iter().copied().filter_map(text).collect(), Way::Item, memory, emit);
+        let texts: Vec<Value<'a>> = parts.iter().copied().filter_map(text).collect();
+        typed = message_of(&texts, said::speech, Way::Item, memory, emit);
     }
     for part in parts {
         match text(part) {
             Some(text) if !is_user => assistant(text, Way::Item, memory, emit),
             Some(_) => {}
-            None if part.get("type").is_some_and(|kind| kind.is("input_image")) => {
-                if is_user {
-                    emit(What::Image);
-                }
-            }
+            None if part.get("type").is_some_and(|kind| kind.is("input_image")) => shown += usize::from(is_user),
             None => emit(What::Unknown(Unknown::Block(part))),
         }
     }
+    images(shown, typed, Way::Item, memory, emit);
 }
 
-/// The texts of one message of the user: what the human typed is one entry, as it is in its event.
-fn user<'a>(texts: Vec<Value<'a>>, way: Way, memory: &mut Memory, emit: &mut impl FnMut(What<'a>)) {
+/// The texts of one message of the user: what the human typed is one entry, as it is in its event. Gives its digest.
+fn message_of<'a>(
+    texts: &[Value<'a>],
+    speech: fn(Chars<'a>) -> Option<Speech>,
+    way: Way,
+    memory: &mut Memory,
+    emit: &mut impl FnMut(What<'a>),
+) -> Digest {
     let mut typed = Vec::new();
     let mut digest = Digest::new();
-    for text in texts {
+    for text in texts.iter().copied() {
         let Some(chars) = text.chars() else { continue };
-        match said::speech(chars.clone()) {
+        match speech(chars.clone()) {
             Some(Speech::Typed) => {
                 digest.add(chars);
                 typed.push(text);
@@ -237,11 +264,27 @@ fn user<'a>(texts: Vec<Value<'a>>, way: Way, memory: &mut Memory, emit: &mut imp
     if !typed.is_empty() && memory.is_news(Topic::User, way, digest) {
         emit(What::Typed(typed));
     }
+    digest
 }
 
+/// The images in a message of the user.
+fn images<'a>(count: usize, message: Digest, way: Way, memory: &mut Memory, emit: &mut impl FnMut(What<'a>)) {
+    let mut place = message;
+    for _ in 0..count {
+        place.add(['.']);
+        if memory.is_news(Topic::Image, way, place) {
+            emit(What::Image);
+        }
+    }
+}
+
+/// What the assistant said. A plan in it may come alone, too, and then the rest of it does.
 fn assistant<'a>(text: Value<'a>, way: Way, memory: &mut Memory, emit: &mut impl FnMut(What<'a>)) {
-    let Some(chars) = text.chars().filter(|chars| !chars.is_blank()) else { return };
-    if memory.is_news(Topic::Assistant, way, Digest::of(chars)) {
+    let mut is_news = false;
+    for digest in said::digests(text) {
+        is_news |= memory.is_news(Topic::Assistant, way, digest);
+    }
+    if is_news {
         emit(What::Said(text));
     }
 }
@@ -281,6 +324,15 @@ fn by_id<'a>(
 fn aborted<'a>(memory: &mut Memory, way: Way, emit: &mut impl FnMut(What<'a>)) {
     if memory.is_news(Topic::Notice, way, Digest::of("turn aborted".chars())) {
         emit(What::Aborted);
+    }
+}
+
+/// An error, which is told by itself, or with the end of the turn, or twice.
+fn failed<'a>(error: Value<'a>, way: Way, memory: &mut Memory, emit: &mut impl FnMut(What<'a>)) {
+    let said = said::error(error);
+    let digest = Digest::of("error: ".chars().chain(said.and_then(Value::chars).into_iter().flatten()));
+    if memory.is_news(Topic::Notice, way, digest) {
+        emit(What::Failed(said.unwrap_or(error)));
     }
 }
 
