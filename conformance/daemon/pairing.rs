@@ -207,6 +207,33 @@ fn a_revoked_device_loses_what_it_has_open() {
 }
 
 #[test]
+fn another_token_in_its_file_counts_when_it_is_brought() {
+    let (machine, mut agent) = machine(2);
+    let daemon = machine.start(&[]);
+    let [old, mut stays] = [daemon.token.clone(), pair(&daemon, "read").1].map(|token| {
+        let mut socket = daemon.watch_with(PANE, &token);
+        assert_eq!(socket.until("backlog_complete").seqs(), [1, 2]);
+        socket
+    });
+    fs::write(machine.path("state/token"), "fresh-token\n").unwrap();
+    let status = |token: &str| get("/info").put(&daemon, &daemon.address.to_string(), &[bearer(token)]).0;
+    assert_eq!(status("fresh-token"), 200);
+    assert_eq!(old.closed(), (1008, "token rotated".into()));
+    assert_eq!((status(&daemon.token), status("fresh-token")), (401, 200));
+    machine.append(&agent.path(), Transcript::talk(&mut agent, 1));
+    assert_eq!(stays.take(1).seqs(), [3], "a device has a bearer of its own");
+}
+
+#[test]
+fn a_token_of_the_environment_is_not_replaced_by_that_of_the_file() {
+    let (machine, _) = machine(1);
+    let daemon = machine.start_with(&[], &[("PANEWIRE_TOKEN", "from-outside")]);
+    fs::write(machine.path("state/token"), "fresh-token\n").unwrap();
+    let status = |token: &str| get("/info").put(&daemon, &daemon.address.to_string(), &[bearer(token)]).0;
+    assert_eq!((status("fresh-token"), status("from-outside")), (401, 200));
+}
+
+#[test]
 fn devices_outlive_the_daemon_and_are_kept_privately() {
     let (machine, _) = machine(1);
     let daemon = machine.start(&[]);

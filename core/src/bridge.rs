@@ -49,6 +49,7 @@ mod hints;
 mod listeners;
 mod long_lines;
 mod ops;
+mod own_token;
 mod push;
 mod rosters;
 mod rotation;
@@ -74,6 +75,7 @@ use self::hints::Directories;
 use self::listeners::Listeners;
 use self::long_lines::LongLines;
 use self::ops::{Ops, Owner};
+use self::own_token::OwnToken;
 use self::push::Push;
 use self::sessions::Sessions;
 use self::snapshots::Snapshots;
@@ -124,6 +126,7 @@ pub struct Bridge {
     store: IndexStore,
     demo: DemoPane,
     devices: Devices,
+    own_token: OwnToken,
     /// Clients for which something may have changed.
     dirty: BTreeSet<ExId>,
     /// Clients that wait for the next look at their file before they read it again.
@@ -184,6 +187,7 @@ impl Bridge {
             store,
             demo: DemoPane::default(),
             devices,
+            own_token: OwnToken::default(),
             dirty: BTreeSet::new(),
             paused: BTreeSet::new(),
             unproven: BTreeSet::new(),
@@ -354,6 +358,7 @@ impl Bridge {
                 self.directories.handle_outcome(now, tag, outcome);
                 return self.run_directories();
             }
+            Owner::Token => return self.token_outcome(outcome),
             Owner::Devices => return self.register_outcome(tag, outcome),
             Owner::Demo => return self.demo_outcome(tag, outcome),
             Owner::Nobody => {}

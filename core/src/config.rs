@@ -23,6 +23,9 @@ pub struct Config {
     pub allow_origins: Vec<String>,
     /// Digests of the tokens that open the door.
     pub tokens: Vec<TokenDigest>,
+    /// The file that they come from, if they come from one: a token that is written there later counts from the moment in
+    /// which somebody brings it, and those of before count no more.
+    pub token_file: Option<String>,
     /// The web view: what is served without a token. Empty: there is none.
     pub site: &'static [Asset],
     /// Where agents keep their sessions.

@@ -3,7 +3,7 @@
 //! - Pages and resuming: how many entries a client gets
 //! - Entries: how much of a record is shown
 //! - Requests and sockets: what a client may send, and how long it may take
-//! - Devices: who is let in
+//! - Tokens and devices: who is let in
 //! - Reading and following: how files become lines
 //! - Saved indexes: what outlives the daemon
 //! - Stores: agents whose sessions are no logs, and the spools made of them
@@ -119,7 +119,14 @@ pub const SILENCE: Duration = Duration::from_secs(60);
 /// A client that took nothing for this long, while data waited for it, is closed.
 pub const STALL: Duration = Duration::from_secs(30);
 
-// # Devices
+// # Tokens and devices
+
+/// Bytes of the file of the daemon's own token. A larger one holds none: the token of before goes on to count.
+pub const MAX_TOKEN_BYTES: usize = 4 * 1024;
+
+/// Time after a look at it, for a token that nobody knows, before the next one. Until then such tokens are answered 401 at
+/// once.
+pub const TOKEN_AGAIN: Duration = Duration::from_secs(1);
 
 /// Random bytes that are asked for at once.
 pub const MAX_RANDOM_BYTES: usize = 64;

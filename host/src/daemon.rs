@@ -2,9 +2,12 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::thread;
 use std::time::Duration;
 
 use hyper::Uri;
+use panewire_core::limits::TOKEN_AGAIN;
 
 use crate::arguments::{DEFAULT_LISTEN, Places};
 use crate::problem::Problem;
@@ -13,7 +16,10 @@ use crate::{lock, token};
 
 /// For a token that the daemon does not take.
 pub const ANOTHER_TOKEN: &str = "the daemon wants another token (401): PANEWIRE_TOKEN, --state-dir DIR or ?token= in --url \
-    give one; after 'token --rotate' it keeps the old one until it is restarted";
+    give one; a daemon that was started with PANEWIRE_TOKEN takes no other until it is restarted";
+
+/// How often a daemon is brought a token that was just made, which looks for one once a second.
+const TRIES: u32 = 3;
 
 /// A daemon that says nothing for this long is stuck.
 const WITHIN: Duration = Duration::from_secs(10);
@@ -47,6 +53,40 @@ pub struct Reply {
     pub status: u16,
     /// The body.
     pub body: Vec<u8>,
+}
+
+/// Brings the running daemon of a state directory the token that was just made there: it takes it up then. What became
+/// of that, for the person who made it; `None` if no daemon runs.
+#[must_use]
+pub fn bring_new_token(places: &Places, state_dir: &Path) -> Option<String> {
+    let holder = lock::holder(state_dir)?;
+    let pid = holder.pid;
+    let url = holder.url.ok_or_else(|| Problem::new("it does not listen yet"));
+    let brought = url.and_then(|url| Daemon::find(Some(&url), places)).and_then(|daemon| {
+        let mut reply = daemon.put("/admin/devices", None)?;
+        for _ in 1..TRIES {
+            if reply.status != 401 {
+                break;
+            }
+            // Somebody has just come with a wrong one.
+            thread::sleep(TOKEN_AGAIN);
+            reply = daemon.put("/admin/devices", None)?;
+        }
+        Ok(reply.status != 401)
+    });
+    Some(match brought {
+        Ok(true) => {
+            format!("the running daemon (process {pid}) has taken it up: what was opened with the old one is closed")
+        }
+        Ok(false) => format!(
+            "the running daemon (process {pid}) does not take it: if it was started with PANEWIRE_TOKEN, that one counts \
+             until it is restarted"
+        ),
+        Err(problem) => format!(
+            "the running daemon (process {pid}) cannot be told ({problem}): the old token counts until somebody brings \
+             it the new one, or it is restarted"
+        ),
+    })
 }
 
 impl Daemon {
@@ -108,15 +148,19 @@ impl Daemon {
     /// # Errors
     /// [`Problem`] if there is no answer, or the token is another one.
     pub fn ask(&self, path: &str, body: Option<&str>) -> Result<Reply, Problem> {
+        let reply = self.put(path, body)?;
+        if reply.status == 401 { Err(Problem::new(ANOTHER_TOKEN)) } else { Ok(reply) }
+    }
+
+    fn put(&self, path: &str, body: Option<&str>) -> Result<Reply, Problem> {
         let mut stream = self.connect(WITHIN)?;
         let mut answer = Vec::new();
         stream
             .write_all(self.request(path, body).as_bytes())
             .and_then(|()| stream.take(ANSWER_BYTES).read_to_end(&mut answer))
             .map_err(|error| Problem::new(format_args!("the daemon at {} says nothing: {error}", self.authority)))?;
-        let reply = Reply::parse(&answer)
-            .ok_or_else(|| Problem::new(format_args!("what answers at {} is no Panewire", self.authority)))?;
-        if reply.status == 401 { Err(Problem::new(ANOTHER_TOKEN)) } else { Ok(reply) }
+        Reply::parse(&answer)
+            .ok_or_else(|| Problem::new(format_args!("what answers at {} is no Panewire", self.authority)))
     }
 
     fn request(&self, path: &str, body: Option<&str>) -> String {

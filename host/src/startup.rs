@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 use std::net::{SocketAddr, TcpListener};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use panewire_core::Bridge;
@@ -51,7 +51,11 @@ impl Startup {
             let place = state_dir.display();
             Problem::new(format_args!("cannot use the state directory {place}: {error}; --state-dir DIR names another"))
         })?;
-        let (secret, origin) = secret(&surroundings)?;
+        let (secret, token_file) = secret(&surroundings)?;
+        let origin = match &token_file {
+            Some(file) => format!("token-file {}", file.display()),
+            None => format!("token-variable {}", token::VARIABLE),
+        };
         let trust = trust(serve.push_ca.as_deref())?;
         let unusable = |error| {
             let listen = &serve.listen;
@@ -72,6 +76,7 @@ impl Startup {
         config.server.id = identity::load(state_dir)
             .map_err(|error| Problem::new(format_args!("cannot tell which server this is: {error}")))?;
         config.server.url = url(address);
+        config.token_file = token_file.and_then(|file| file.into_os_string().into_string().ok());
         let (mut performer, serve) = (Performer::new(), serve.clone());
         performer.trust(trust);
         Ok(Self { log, lock, listener, address, secret, origin, config, performer, serve })
@@ -135,8 +140,8 @@ fn trust(file: Option<&Path>) -> Result<Trust, Problem> {
     Trust::with_file(file).map_err(|error| Problem::new(format_args!("cannot use --push-ca {place}: {error}")))
 }
 
-/// The token, and what the first line says about where it comes from.
-fn secret(surroundings: &Surroundings) -> Result<(String, String), Problem> {
+/// The token, and the file that it comes from, if it comes from one.
+fn secret(surroundings: &Surroundings) -> Result<(String, Option<PathBuf>), Problem> {
     let unusable = |error| Problem::new(format_args!("cannot use the token: {error}"));
     let unusable_file = |error: io::Error| match error.kind() {
         // It says itself what helps.
@@ -144,10 +149,10 @@ fn secret(surroundings: &Surroundings) -> Result<(String, String), Problem> {
         _ => Problem::new(format_args!("cannot use the token: {error}; --state-dir DIR names another place")),
     };
     if let Some(secret) = token::from_environment().map_err(unusable)? {
-        return Ok((secret, format!("token-variable {}", token::VARIABLE)));
+        return Ok((secret, None));
     }
     let secret = token::load(&surroundings.state_dir).map_err(unusable_file)?;
-    Ok((secret, format!("token-file {}", token::file(&surroundings.state_dir).display())))
+    Ok((secret, Some(token::file(&surroundings.state_dir))))
 }
 
 /// The address as a client on this machine reaches it.

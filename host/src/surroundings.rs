@@ -119,6 +119,7 @@ impl Surroundings {
             allow_hosts: serve.allow_hosts.clone(),
             allow_origins: serve.allow_origins.clone(),
             tokens: vec![TokenDigest::of(token)],
+            token_file: None,
             site: WEB_VIEW,
             roots: self.roots.clone(),
             state_dir: text(&self.state_dir)?,

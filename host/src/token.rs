@@ -8,15 +8,14 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use panewire_core::http::auth::token_in;
+use panewire_core::limits::MAX_TOKEN_BYTES;
 use rustix::fs::{Mode, OFlags};
 
 use crate::files::replace;
 
 /// The environment variable that replaces the file.
 pub const VARIABLE: &str = "PANEWIRE_TOKEN";
-
-/// Bytes of a token file at most. What is longer holds no token.
-const MAX_BYTES: u64 = 4096;
 
 /// Where the token of a state directory lies.
 #[must_use]
@@ -87,7 +86,7 @@ fn from_variable(value: Option<OsString>) -> io::Result<Option<String>> {
             format!("{VARIABLE} holds no token: unset it, or set it to one word"),
         )
     };
-    let token = value.to_str().and_then(token_in).ok_or_else(nothing)?;
+    let token = token_in(value.as_encoded_bytes()).ok_or_else(nothing)?;
     Ok(Some(token.to_owned()))
 }
 
@@ -104,17 +103,10 @@ fn read(path: &Path) -> io::Result<String> {
         // Somebody copied it with other tools: others shall not go on reading it.
         fs::set_permissions(path, Permissions::from_mode(0o600))?;
     }
-    (&file).take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
-    let text = str::from_utf8(&bytes).ok().filter(|text| text.len() as u64 <= MAX_BYTES);
+    (&file).take(MAX_TOKEN_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    let held = Some(&*bytes).filter(|bytes| bytes.len() <= MAX_TOKEN_BYTES);
     let nothing = || io::Error::new(io::ErrorKind::InvalidData, "holds no token (panewire token --rotate makes one)");
-    Ok(text.and_then(token_in).ok_or_else(nothing)?.to_owned())
-}
-
-/// The token in a text, without the blanks around it. What a header could not carry is none.
-fn token_in(text: &str) -> Option<&str> {
-    let token = text.trim();
-    let fits = !token.is_empty() && !token.chars().any(|character| character.is_whitespace() || character.is_control());
-    fits.then_some(token)
+    Ok(held.and_then(token_in).ok_or_else(nothing)?.to_owned())
 }
 
 #[cfg(test)]

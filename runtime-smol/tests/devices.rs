@@ -15,7 +15,12 @@ struct Daemon {
 
 impl Daemon {
     fn start(home: &Path, listen: &str) -> Self {
+        Self::start_with(home, listen, &[])
+    }
+
+    fn start_with(home: &Path, listen: &str, variables: &[(&str, &str)]) -> Self {
         let mut child = program(home)
+            .envs(variables.iter().copied())
             .args(["serve", "--listen", listen, "--herdr", "none", "--log", "warn"])
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -62,6 +67,46 @@ fn panewire(home: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
     let output = program(home).args(arguments).output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn a_new_token_is_brought_to_the_daemon_that_runs() {
+    let home = tempfile::tempdir().unwrap();
+    let nobody = panewire(home.path(), &["token", "--rotate"]);
+    assert_eq!((nobody.0, nobody.1.len(), &*nobody.2), (Some(0), 65, ""));
+    let daemon = Daemon::start(home.path(), "127.0.0.1:0");
+    let (code, token, said) = panewire(home.path(), &["token", "--rotate"]);
+    let pid = daemon.child.id();
+    assert_eq!(
+        said,
+        format!(
+            "panewire: the running daemon (process {pid}) has taken it up: what was opened with the old one is closed\n"
+        )
+    );
+    assert_eq!((code, token.len()), (Some(0), 65));
+    assert_ne!(token, nobody.1);
+    let devices = |token: &str| {
+        let output = program(home.path()).arg("devices").env("PANEWIRE_TOKEN", token.trim()).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (code, said) = devices(&nobody.1);
+    assert_eq!(code, Some(1));
+    assert!(said.starts_with("panewire: the daemon wants another token (401): "), "{said}");
+    let said = "panewire: no device is paired; 'panewire pair' pairs one\n".to_owned();
+    assert_eq!(devices(&token), (Some(0), said));
+}
+
+#[test]
+fn a_daemon_with_a_token_of_its_environment_keeps_it_and_that_is_said() {
+    let home = tempfile::tempdir().unwrap();
+    let daemon = Daemon::start_with(home.path(), "127.0.0.1:0", &[("PANEWIRE_TOKEN", "from-outside")]);
+    let (code, token, said) = panewire(home.path(), &["token", "--rotate"]);
+    let pid = daemon.child.id();
+    let expected = format!(
+        "panewire: the running daemon (process {pid}) does not take it: if it was started with PANEWIRE_TOKEN, that one \
+         counts until it is restarted\n"
+    );
+    assert_eq!((code, token.len(), said), (Some(0), 65, expected));
 }
 
 #[test]

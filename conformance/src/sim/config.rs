@@ -17,6 +17,9 @@ pub const CLAUDE_ROOT: &str = "/home/u/.claude";
 /// Where the bridge keeps its own state.
 pub const STATE_DIR: &str = "/home/u/.local/state/panewire";
 
+/// Where the token of the simulated bridge would be read again.
+pub const TOKEN_FILE: &str = "/home/u/.local/state/panewire/token";
+
 /// The simulated herdr's socket.
 pub const HERDR_SOCKET: &str = "/home/u/.config/herdr/herdr.sock";
 
@@ -42,6 +45,7 @@ pub fn config() -> Config {
         allow_hosts: Vec::new(),
         allow_origins: Vec::new(),
         tokens: vec![TokenDigest::of(TOKEN)],
+        token_file: Some(TOKEN_FILE.into()),
         site: &[],
         roots: Roots::below(HOME),
         state_dir: STATE_DIR.into(),

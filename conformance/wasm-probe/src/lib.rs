@@ -23,6 +23,7 @@ pub extern "C" fn probe(tick: u32) -> u32 {
         allow_hosts: Vec::new(),
         allow_origins: Vec::new(),
         tokens: Vec::new(),
+        token_file: None,
         site: &[],
         roots: Roots::below("/c"),
         state_dir: "/s".into(),

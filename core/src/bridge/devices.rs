@@ -28,7 +28,7 @@ pub(super) struct Devices {
     parked: usize,
 }
 
-/// A request of which nobody knows yet whose it is: the list of devices is being read.
+/// A request of which nobody knows yet whose it is: the list of devices is being read, or the token file.
 #[derive(Debug)]
 pub(super) struct Parked {
     method: String,
@@ -69,10 +69,15 @@ impl Bridge {
         }
         let wait = !self.devices.register.is_ready(self.now);
         self.run_register();
-        wait && self.devices.parked < MAX_PARKED && self.exchanges.len() < MAX_EXCHANGES
+        wait && self.has_room_to_park()
     }
 
-    /// Keeps a request until the list is read.
+    /// Whether one more request may wait until it is known whose it is.
+    pub(super) fn has_room_to_park(&self) -> bool {
+        self.devices.parked < MAX_PARKED && self.exchanges.len() < MAX_EXCHANGES
+    }
+
+    /// Keeps a request until the list, or the token file, is read.
     pub(super) fn park(&mut self, ex: ExId, request: &Request<'_>) {
         let headers = request.headers.iter().map(|(name, value)| ((*name).to_string(), value.to_vec())).collect();
         let (method, target) = (request.method.to_string(), request.target.to_string());
@@ -87,12 +92,17 @@ impl Bridge {
         self.devices.parked = self.devices.parked.saturating_sub(1);
     }
 
-    /// Notes who calls: what a device has open ends when it is revoked.
+    /// Notes who calls: what a device has open ends when it is revoked, what the daemon's own token has when there is
+    /// another one.
     pub(super) fn note_caller(&mut self, ex: ExId, caller: Caller) {
-        if let Caller::Device(id, _) = caller {
-            self.devices.register.seen(self.now.wall, &id);
-            self.devices.callers.insert(ex, id);
-            self.run_register();
+        match caller {
+            Caller::Anyone => {}
+            Caller::Admin => self.own_token.opens(ex),
+            Caller::Device(id, _) => {
+                self.devices.register.seen(self.now.wall, &id);
+                self.devices.callers.insert(ex, id);
+                self.run_register();
+            }
         }
     }
 
@@ -192,8 +202,8 @@ impl Bridge {
         self.answer(ex, answer);
     }
 
-    /// The list was read, or cannot be: every request that waited for it is looked at again.
-    fn let_parked_go_on(&mut self) {
+    /// The list or the token file was read, or cannot be: every request that waited for it is looked at again.
+    pub(super) fn let_parked_go_on(&mut self) {
         let is_parked = |exchange: &Exchange| matches!(exchange, Exchange::Parked(_));
         let waiting: Vec<ExId> =
             self.exchanges.iter().filter(|(_, exchange)| is_parked(exchange)).map(|(ex, _)| *ex).collect();

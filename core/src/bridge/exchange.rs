@@ -114,6 +114,10 @@ impl Ending {
     /// The device is none any more.
     pub(super) const REVOKED: Self =
         Self { code: CloseCode::Policy, reason: "device revoked", status: 401, text: "unauthorized" };
+
+    /// The daemon has another token.
+    pub(super) const ANOTHER_TOKEN: Self =
+        Self { code: CloseCode::Policy, reason: "token rotated", status: 401, text: "unauthorized" };
 }
 
 impl Bridge {
@@ -123,6 +127,7 @@ impl Bridge {
         }
         let Routed { call, manner, caller } = match http::route(request, &self.config, self.devices.register()) {
             Ok(routed) => routed,
+            Err(refusal) if self.may_bring_new_token(request, &refusal) => return self.park(ex, request),
             Err(refusal) => return self.answer(ex, refusal.into()),
         };
         if self.stopping {
@@ -231,6 +236,7 @@ impl Bridge {
     /// Forgets an exchange, whatever it was doing.
     pub(super) fn forget(&mut self, ex: ExId) {
         self.leave_device(ex);
+        self.own_token.leave(ex);
         match self.exchanges.remove(&ex) {
             Some(Exchange::Parked(_)) => self.leave_parked(),
             Some(Exchange::Pairing { .. }) => self.leave_pairing(ex),
@@ -427,6 +433,7 @@ impl Bridge {
 
     pub(super) fn answer(&mut self, ex: ExId, answer: Answer) {
         self.devices.leave(ex);
+        self.own_token.leave(ex);
         self.outputs.push_back(Output::Respond(ex, answer.head));
         if !answer.body.is_empty() {
             self.outputs.push_back(Output::Send(ex, Frame::Body(answer.body)));

@@ -45,6 +45,8 @@ pub(crate) enum Owner {
     Spools,
     /// The watched directories.
     Watches,
+    /// The file of the daemon's own token.
+    Token,
     /// The list of devices.
     Devices,
     /// The demo conversation.

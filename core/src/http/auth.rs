@@ -74,6 +74,20 @@ pub fn is_authorized(request: &Request<'_>, target: &Target<'_>, tokens: &[Token
     presented(request, target).is_some_and(|token| token.is_among(tokens))
 }
 
+/// Whether the request brings a token at all.
+#[must_use]
+pub fn brings_token(request: &Request<'_>) -> bool {
+    presented(request, &Target::parse(request.target)).is_some()
+}
+
+/// The token in the bytes of a file or a variable, without the blanks around it. What a header could not carry is none.
+#[must_use]
+pub fn token_in(bytes: &[u8]) -> Option<&str> {
+    let token = core::str::from_utf8(bytes).ok()?.trim();
+    let fits = !token.is_empty() && !token.chars().any(|character| character.is_whitespace() || character.is_control());
+    fits.then_some(token)
+}
+
 /// The digest of the token that the request brings, if it brings one.
 pub(super) fn presented(request: &Request<'_>, target: &Target<'_>) -> Option<TokenDigest> {
     let token = bearer(request).map_or_else(|| target.filled("token"), Presented::into_text)?;

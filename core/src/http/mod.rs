@@ -37,6 +37,7 @@ mod tests {
             allow_origins: vec![],
             server: Server { id: "5e12e1d000000001".into(), name: "box".into(), url: "http://127.0.0.1:8787".into() },
             tokens: vec![TokenDigest::of(TOKEN)],
+            token_file: None,
             site: &[],
             roots: Roots::below("/home/u"),
             state_dir: "/home/u/.local/state/panewire".into(),

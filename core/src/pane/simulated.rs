@@ -225,6 +225,7 @@ pub(crate) fn config() -> Config {
         allow_hosts: vec![],
         allow_origins: vec![],
         tokens: vec![],
+        token_file: None,
         site: &[],
         roots: Roots::below("/home/u"),
         state_dir: "/home/u/.local/state/panewire".into(),

@@ -242,6 +242,6 @@ Print the token that clients need; it is made if there is none.
 
 usage: panewire token [--rotate] [OPTIONS]
 
-  --rotate                make a new one; a running daemon keeps the old one until it is started again
+  --rotate                make a new one; the running daemon takes it up, and closes what was opened with the old one
   --state-dir DIR         where the token lies
 ";

@@ -37,6 +37,7 @@ fn driver(directory: &tempfile::TempDir) -> Driver {
         allow_hosts: vec![],
         allow_origins: vec![],
         tokens: vec![TokenDigest::of("sesame")],
+        token_file: None,
         site: &[],
         roots: Roots { claude: path("claude"), ..Roots::below(&path("home")) },
         state_dir: path("state"),

@@ -21,6 +21,7 @@ pub(crate) fn config(roots: Roots, state_dir: &str) -> Config {
         allow_hosts: Vec::new(),
         allow_origins: Vec::new(),
         tokens: Vec::new(),
+        token_file: None,
         site: &[],
         roots,
         state_dir: state_dir.to_owned(),

@@ -3,9 +3,10 @@
 use std::io::{self, Write as _};
 
 use panewire_host::arguments::Places;
+use panewire_host::daemon::bring_new_token;
 use panewire_host::problem::print;
 use panewire_host::surroundings::Surroundings;
-use panewire_host::{Problem, lock, token};
+use panewire_host::{Problem, token};
 
 /// Prints the token that is in force, or a new one.
 pub(crate) fn run(rotate: bool, places: &Places) -> Result<(), Problem> {
@@ -19,12 +20,8 @@ pub(crate) fn run(rotate: bool, places: &Places) -> Result<(), Problem> {
     }
     let state_dir = Surroundings::find(places)?.state_dir;
     let secret = if rotate { token::rotate(&state_dir) } else { token::load(&state_dir) }.map_err(unusable)?;
-    if rotate && let Some(holder) = lock::holder(&state_dir) {
-        let _ = writeln!(
-            io::stderr(),
-            "panewire: the running daemon (process {}) keeps the old token until it is restarted",
-            holder.pid
-        );
+    if rotate && let Some(said) = bring_new_token(places, &state_dir) {
+        let _ = writeln!(io::stderr(), "panewire: {said}");
     }
     print(&format!("{secret}\n"))
 }
