@@ -191,6 +191,23 @@ export function long(session, entries) {
   return session;
 }
 
+const TALE = 'The harbour master writes down when each boat comes in, how deep it lies and who pulled it to the pier. ';
+
+/** Many entries of every height that one can have, in an order that repeats after 97: entry n says so. */
+export function varied(session, entries) {
+  for (let n = 1; n <= entries; n += 1) {
+    const kind = (n * 31) % 97;
+    if (kind < 12) session.user(`Question ${n}: ${TALE.repeat(1 + (kind % 3))}`);
+    else if (kind < 40) session.say(`Entry ${n}. ${TALE.repeat(kind % 9)}`);
+    else if (kind < 52) session.say(`Entry ${n}.\n\n\`\`\`rust\n${'let depth = sound(pier)?;\n'.repeat(1 + (kind % 14))}\`\`\``);
+    else if (kind < 62) session.say(`### Entry ${n}\n\n${Array.from({ length: 2 + (kind % 9) }, (_, at) => `- boat ${at} at pier ${at % 4}`).join('\n')}\n\n> ${TALE}`);
+    else if (kind < 70) session.say(`Entry ${n}.\n\n| boat | pier |\n|---|---|\n${'| ferry | 4 |\n'.repeat(1 + (kind % 7))}`);
+    else if (kind < 80) session.think(`Thought ${n}. ${TALE}`);
+    else session.call(`toolu_${n}`, 'Bash', { command: `sound --pier ${n % 9}`, description: `Sound the depth, ${n}` });
+  }
+  return session;
+}
+
 /** What must stay text. */
 export const HOSTILE = [
   '<img src=x onerror="window.__struck=1"><script>window.__struck=2</script><svg onload="window.__struck=3">',

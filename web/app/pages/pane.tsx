@@ -16,7 +16,7 @@ import { shownTitle } from '../parts/title';
 import { go, hashOf, isStandalone } from '../route';
 import { code as harmless, firstLine } from '../text';
 import { useCard } from '../wire/card';
-import type { Change } from '../wire/conversation';
+import type { Change, Run } from '../wire/conversation';
 import { device } from '../wire/device';
 import { listing, refresh, statusOf } from '../wire/panes';
 import { Stream, type Link } from '../wire/stream';
@@ -40,6 +40,8 @@ export function PanePage({ pane, subagent, seq }: Props): JSX.Element {
   const [version, bump] = useState(0);
   const [marked, mark] = useState<number | undefined>();
   const [wanted, want] = useState(seq);
+  /** The entry around which a page was asked for. */
+  const sought = useRef<number>();
   /** An entry that was asked for and is not there. */
   const [missed, miss] = useState<number | undefined>();
   const [searching, search] = useState(false);
@@ -55,7 +57,7 @@ export function PanePage({ pane, subagent, seq }: Props): JSX.Element {
     burst.current = setTimeout(() => {
       burst.current = undefined;
       bump((count) => count + 1);
-      const last = stream.current?.conversation.entries.at(-1);
+      const last = stream.current?.conversation.last;
       if (last?.kind === 'message' && last.role === 'assistant') speak(firstLine(last.text ?? '', 300));
     }, BURST_MS);
   }, []);
@@ -83,32 +85,41 @@ export function PanePage({ pane, subagent, seq }: Props): JSX.Element {
   const child = subagent === undefined ? undefined : conversation.roster.find((each) => each.agent_id === subagent);
   const running = conversation.roster.filter((each) => !each.done).length;
 
-  // An entry that was asked for by its address, or found: older pages are loaded until it is there.
+  // An entry that was asked for by its address, or found: the page around it is loaded, however far it is.
   useEffect(() => {
-    if (wanted === undefined || !conversation.isOpen || conversation.entries.length === 0) return;
-    if (wanted < conversation.oldest && conversation.hasOlder) {
-      stream.current?.loadOlder(true);
-      return;
-    }
+    if (wanted === undefined || !conversation.isOpen || conversation.newest === 0) return;
     if (conversation.at(wanted)) {
       const row = conversation.rowOf(wanted);
       mark(row);
       list.current?.show(row);
+    } else if (conversation.asked) {
+      return;
+    } else if (sought.current !== wanted && stream.current?.loadAround(wanted)) {
+      // Once: where the page comes and the entry is not in it, there is none.
+      sought.current = wanted;
+      return bump((count) => count + 1);
+    } else if (link.kind !== 'live') {
+      return;
     } else {
       miss(wanted);
     }
+    sought.current = undefined;
     want(undefined);
   }, [wanted, version, link.kind]);
 
   // What was sent is in the conversation as soon as the agent has taken it.
   useEffect(() => {
     setWaiting((sent) => {
-      const left = sent.filter(({ text, after }) => !conversation.entries.slice(Math.max(0, after - conversation.oldest)).some((entry) => entry.role === 'user' && entry.text?.trim() === text));
+      const { tail } = conversation;
+      const left = sent.filter(({ text, after }) => !tail.slice(Math.max(0, after - (tail[0]?.seq ?? 0))).some((entry) => entry.role === 'user' && entry.text?.trim() === text));
       return left.length === sent.length ? sent : left;
     });
   }, [version]);
 
-  const loadOlder = useCallback(() => stream.current?.loadOlder() === true && (bump((count) => count + 1), true), []);
+  const loadMore = useCallback((run: Run, end: 'before' | 'behind', large = false) => {
+    const isAsked = end === 'before' ? stream.current?.loadBefore(run, large) : stream.current?.loadBehind(run);
+    if (isAsked) bump((count) => count + 1);
+  }, []);
   const back = () => go(subagent === undefined ? { page: 'panes' } : { page: 'pane', pane, subagent: child?.parent_agent_id });
 
   useEffect(() => {
@@ -191,7 +202,7 @@ export function PanePage({ pane, subagent, seq }: Props): JSX.Element {
             mark(found);
             if (found !== undefined) list.current?.show(found);
           }}
-          onOlder={loadOlder}
+          onMore={(run) => loadMore(run, 'before', true)}
           onClose={() => {
             search(false);
             mark(undefined);
@@ -199,9 +210,9 @@ export function PanePage({ pane, subagent, seq }: Props): JSX.Element {
         />
       )}
       <div class="way" role="status">
-        {wanted !== undefined && wanted < conversation.oldest && (
+        {wanted !== undefined && sought.current === wanted && (
           <p>
-            <span>Going back to entry {wanted}: {conversation.oldest - wanted} to go.</span>
+            <span>Going to entry {wanted}…</span>
             <button type="button" class="more" onClick={() => want(undefined)}>Stop</button>
           </p>
         )}
@@ -212,7 +223,7 @@ export function PanePage({ pane, subagent, seq }: Props): JSX.Element {
           </p>
         )}
       </div>
-      {link.kind === 'refused' && conversation.entries.length === 0 ? (
+      {link.kind === 'refused' && conversation.newest === 0 ? (
         <div class="refusal" role="alert" tabIndex={0}>
           <Icon name="alert" />
           <h2>{link.status === 404 ? 'No conversation to show' : 'This cannot be shown'}</h2>
@@ -225,9 +236,8 @@ export function PanePage({ pane, subagent, seq }: Props): JSX.Element {
           conversation={conversation}
           place={place}
           marked={marked}
-          isBusy={!conversation.isOpen || conversation.loadingOlder}
-          onNearTop={loadOlder}
-          top={<Top isOpen={conversation.isOpen} count={conversation.entries.length} hasOlder={conversation.hasOlder} />}
+          isBusy={!conversation.isOpen || conversation.asked !== undefined}
+          onNear={loadMore}
         />
       )}
       <p class="unseen" aria-live="polite">{spoken}</p>
@@ -263,11 +273,4 @@ function barred(isHerdrs: boolean, isGone: boolean): string | undefined {
   if (device.value?.scope === 'read') return 'This device may only read. To answer, pair it again with panewire pair.';
   if (isGone) return 'No agent runs in this pane now.';
   return undefined;
-}
-
-function Top({ isOpen, count, hasOlder }: { readonly isOpen: boolean; readonly count: number; readonly hasOlder: boolean }): JSX.Element {
-  if (!isOpen && count === 0) return <span class="quietly">Opening…</span>;
-  if (count === 0) return <span class="quietly">Nothing was said yet.</span>;
-  if (hasOlder) return <span class="spinner" role="img" aria-label="Older entries are loaded as you scroll" />;
-  return <span class="quietly">The beginning</span>;
 }

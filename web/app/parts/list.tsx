@@ -5,16 +5,20 @@ import { useCallback, useEffect, useImperativeHandle, useLayoutEffect, useRef, u
 import type { Ref } from 'preact';
 import { Virtualizer, type VirtualizerHandle } from 'virtua';
 
-import type { Change, Conversation } from '../wire/conversation';
+import type { Change, Conversation, Run } from '../wire/conversation';
 import type { Entry } from '../wire/frames';
 import { millis } from '../time';
+import { Anchor } from './anchor';
 import { isShown, Row } from './entry';
 import { Icon } from './icon';
 import type { Place } from './place';
 
 /** The height of what stands above the first entry, as the style sheet has it. */
 const TOP_PX = 56;
-const NEAR_TOP_PX = 1_800;
+/** How near the end of what is loaded more is asked for. */
+const NEAR_PX = 1_800;
+/** How much is drawn ahead of the reader. */
+const AHEAD_PX = 900;
 const AT_BOTTOM_PX = 48;
 const AIM_MS = 500;
 const FOCUS_MS = 2_000;
@@ -22,7 +26,7 @@ const FOCUS_MS = 2_000;
 export interface ListHandle {
   /** Tells the list what the conversation just did. */
   changed(change: Change): void;
-  /** Moves to an entry, which must be loaded. */
+  /** Moves to an entry, which must be loaded; to another run, if it is in one. */
   show(seq: number): void;
   toTop(): void;
   toBottom(): void;
@@ -36,17 +40,16 @@ interface Props {
   readonly conversation: Conversation;
   readonly place: Place;
   readonly marked: number | undefined;
-  /** What stands above the oldest entry. */
-  readonly top: JSX.Element | string;
   readonly isBusy: boolean;
-  readonly onNearTop: () => void;
+  /** The reader comes to an end of what is loaded. */
+  readonly onNear: (run: Run, end: 'before' | 'behind') => void;
   readonly handle: Ref<ListHandle>;
 }
 
 const NONE: readonly number[] = [];
 
 /** When the entry before this one was, or one shortly before that: not every record has a time. */
-function timeBefore(entries: readonly Entry[], index: number): number | undefined {
+function timeBefore(entries: Run, index: number): number | undefined {
   for (let at = index - 1; at >= Math.max(0, index - 8); at -= 1) {
     const time = millis(entries[at]?.ts);
     if (time !== undefined) return time;
@@ -55,17 +58,17 @@ function timeBefore(entries: readonly Entry[], index: number): number | undefine
 }
 
 interface Shown {
-  readonly entries: readonly Entry[];
-  /** The entries were put before the others. */
+  readonly run: Run;
+  /** Entries were put before the others. */
   readonly shift: boolean;
-  /** Counts the conversations that were shown. */
+  /** Counts the runs that were shown. */
   readonly epoch: number;
 }
 
-export function List({ conversation, place, marked, top, isBusy, onNearTop, handle }: Props): JSX.Element {
+export function List({ conversation, place, marked, isBusy, onNear, handle }: Props): JSX.Element {
   const scroller = useRef<HTMLDivElement>(null);
   const list = useRef<VirtualizerHandle>(null);
-  const [shown, show] = useState<Shown>({ entries: conversation.entries, shift: false, epoch: 0 });
+  const [shown, show] = useState<Shown>({ run: conversation.tail, shift: false, epoch: 0 });
   /** Whether the list stays at its end as entries come. */
   const sticks = useRef(true);
   const touchedAt = useRef(0);
@@ -74,14 +77,17 @@ export function List({ conversation, place, marked, top, isBusy, onNearTop, hand
   const reader = useRef<number | undefined>(undefined);
   const settle = useRef<() => void>(() => undefined);
   const pending = useRef(0);
-  const length = useRef(conversation.entries.length);
+  /** The run that is shown, as it is now. */
+  const run = useRef(conversation.tail);
+  const anchor = useRef<Anchor>();
+  anchor.current ??= new Anchor(() => scroller.current);
   const [seen, setSeen] = useState<number | undefined>(undefined);
   const [kept, keep] = useState<number | undefined>(undefined);
 
   const toEnd = useCallback(() => {
-    const last = conversation.entries.length - 1;
+    const last = run.current.length - 1;
     if (last >= 0) list.current?.scrollToIndex(last, { align: 'end' });
-  }, [conversation]);
+  }, []);
 
   const stick = useCallback((yes: boolean) => {
     if (sticks.current === yes) return;
@@ -89,34 +95,47 @@ export function List({ conversation, place, marked, top, isBusy, onNearTop, hand
     setSeen(yes ? undefined : conversation.newest);
   }, [conversation]);
 
-  const draw = useCallback(() => {
+  /** Whether what is shown ends with the newest entry. */
+  const isTail = useCallback(() => run.current.length === 0 || run.current === conversation.tail, [conversation]);
+
+  const put = useCallback((next: Run, shift = false) => {
     pending.current = 0;
-    length.current = conversation.entries.length;
-    show(({ epoch }) => ({ entries: conversation.entries, shift: false, epoch }));
-  }, [conversation]);
+    run.current = next;
+    show(({ epoch }) => ({ run: next, shift, epoch }));
+  }, []);
+  const draw = useCallback(() => put(isTail() ? conversation.tail : run.current), [conversation, put, isTail]);
+
+  /** Shows another run than before. */
+  const turnTo = useCallback((next: Run) => {
+    pending.current = 0;
+    run.current = next;
+    reader.current = undefined;
+    anchor.current?.rested();
+    flushSync(() => show(({ epoch }) => ({ run: next, shift: false, epoch: epoch + 1 })));
+  }, []);
 
   const changed = useCallback((change: Change) => {
-    if (change === 'prepended') {
+    if (change === 'laid') {
+      const was = run.current;
+      const next = conversation.runOf(was[0]?.seq ?? 0) ?? conversation.tail;
+      if (next === was) return;
+      anchor.current?.hold();
       // What is put before and what is put behind are never drawn at once: the list holds its place by one or the other.
-      const added = conversation.entries.length - length.current - pending.current;
-      if (pending.current > 0) flushSync(() => show(({ epoch }) => ({ entries: conversation.entries.slice(added), shift: false, epoch })));
-      pending.current = 0;
-      length.current = conversation.entries.length;
-      flushSync(() => show(({ epoch }) => ({ entries: conversation.entries, shift: true, epoch })));
+      if (pending.current > 0) flushSync(() => put(was));
+      flushSync(() => put(next, next[0]?.seq !== was[0]?.seq));
+      if (!sticks.current) anchor.current?.keep();
     } else if (change === 'replaced') {
-      pending.current = 0;
-      length.current = conversation.entries.length;
       sticks.current = true;
-      reader.current = undefined;
       setSeen(undefined);
-      flushSync(() => show(({ epoch }) => ({ entries: conversation.entries, shift: false, epoch: epoch + 1 })));
+      turnTo(conversation.tail);
     } else if (change === 'appended') {
+      if (!isTail()) return;
       pending.current += 1;
       if (pending.current === 1) requestAnimationFrame(() => pending.current > 0 && draw());
     } else {
       draw();
     }
-  }, [conversation, draw]);
+  }, [conversation, put, draw, turnTo, isTail]);
 
   useLayoutEffect(() => {
     if (sticks.current && !shown.shift) toEnd();
@@ -130,7 +149,7 @@ export function List({ conversation, place, marked, top, isBusy, onNearTop, hand
   }, [draw]);
 
   const focus = useCallback((index: number, align: 'nearest' | 'center' | 'start') => {
-    const entry = conversation.entries[index];
+    const entry = run.current[index];
     if (!entry) return;
     reader.current = entry.seq;
     stick(false);
@@ -147,58 +166,81 @@ export function List({ conversation, place, marked, top, isBusy, onNearTop, hand
       if (document.activeElement !== row && reader.current === entry.seq && performance.now() < until) requestAnimationFrame(take);
     };
     take();
-  }, [conversation, stick]);
+  }, [stick]);
+
+  const toNewest = useCallback(() => {
+    reader.current = undefined;
+    aimedAt.current = 0;
+    stick(true);
+    if (isTail()) toEnd();
+    else turnTo(conversation.tail);
+  }, [conversation, stick, toEnd, turnTo, isTail]);
 
   useImperativeHandle(handle, () => {
-    const indexOf = (seq: number) => seq - conversation.oldest;
+    const indexOf = (seq: number) => seq - (run.current[0]?.seq ?? 0);
     const here = () => {
       const element = scroller.current;
-      if (reader.current !== undefined && conversation.at(reader.current)) return indexOf(reader.current);
+      if (reader.current !== undefined && run.current[indexOf(reader.current)]) return indexOf(reader.current);
       return list.current && element ? list.current.findItemIndex(element.scrollTop + element.clientHeight / 2 - TOP_PX) : 0;
     };
     return {
       changed,
-      show: (seq) => focus(indexOf(seq), 'center'),
-      toTop: () => focus(0, 'start'),
-      toBottom: () => {
-        reader.current = undefined;
-        aimedAt.current = 0;
-        stick(true);
-        toEnd();
+      show: (seq) => {
+        const found = conversation.runOf(seq);
+        if (!found) return;
+        stick(false);
+        if (found !== run.current) turnTo(found);
+        focus(indexOf(seq), 'center');
       },
+      toTop: () => focus(0, 'start'),
+      toBottom: toNewest,
       step: (by) => {
         let index = here() + (reader.current === undefined && by < 0 ? 0 : by);
-        for (let entry = conversation.entries[index]; entry && !isShown(entry, conversation); entry = conversation.entries[index]) index += by;
-        if (index >= conversation.entries.length) {
-          stick(true);
-          toEnd();
-        } else focus(Math.max(0, index), 'nearest');
+        for (let entry = run.current[index]; entry && !isShown(entry, conversation); entry = run.current[index]) index += by;
+        if (index < run.current.length) focus(Math.max(0, index), 'nearest');
+        else if (isTail()) toNewest();
+        else onNear(run.current, 'behind');
       },
-      current: () => conversation.entries[here()],
+      current: () => run.current[here()],
     };
-  }, [conversation, changed, focus, stick, toEnd]);
+  }, [conversation, changed, focus, stick, turnTo, toNewest, isTail, onNear]);
 
-  const onScroll = (offset: number) => {
+  const below = () => {
     const element = scroller.current;
-    if (!element || performance.now() - aimedAt.current < AIM_MS) return;
-    const below = element.scrollHeight - element.scrollTop - element.clientHeight;
-    if (below <= AT_BOTTOM_PX) stick(true);
-    else if (performance.now() - touchedAt.current < 1_000) stick(false);
-    if (offset < NEAR_TOP_PX) onNearTop();
+    return element ? element.scrollHeight - element.scrollTop - element.clientHeight : 0;
   };
-  settle.current = () => list.current && onScroll(list.current.scrollOffset);
-  // A page that was lost with its socket is asked for again; at the very top no scrolling would ask for it.
+  /** Asks for more at the end to which the reader is nearer. */
+  const reach = () => {
+    const above = list.current?.scrollOffset ?? 0;
+    const ends = [
+      ...(above < NEAR_PX && conversation.goesBack(run.current) ? [{ end: 'before', far: above } as const] : []),
+      ...(below() < NEAR_PX && !isTail() ? [{ end: 'behind', far: below() } as const] : []),
+    ].sort((a, b) => a.far - b.far);
+    if (ends[0]) onNear(run.current, ends[0].end);
+  };
+  const onScroll = () => {
+    if (!scroller.current || performance.now() - aimedAt.current < AIM_MS) return;
+    if (isTail() && below() <= AT_BOTTOM_PX) stick(true);
+    else if (performance.now() - touchedAt.current < 1_000) stick(false);
+    reach();
+  };
+  const onResize = () => {
+    if (sticks.current) toEnd();
+    else if (performance.now() - aimedAt.current >= AIM_MS) anchor.current?.keep();
+  };
+  settle.current = () => list.current && onScroll();
+  // A page that was lost with its socket is asked for again; at the very end no scrolling would ask for it.
   useEffect(() => {
     const element = scroller.current;
     const stays = sticks.current && element && element.scrollHeight > element.clientHeight;
-    if (!isBusy && !stays && (list.current?.scrollOffset ?? 0) < NEAR_TOP_PX) onNearTop();
-  }, [isBusy, onNearTop]);
+    if (!isBusy && !stays) reach();
+  }, [isBusy, onNear, shown]);
   const touched = () => {
     touchedAt.current = performance.now();
   };
-  const first = shown.entries[0]?.seq ?? 0;
-  const keptIndex = kept !== undefined && kept >= first && kept - first < shown.entries.length ? kept - first : undefined;
-  const below = seen === undefined ? 0 : conversation.newest - seen;
+  const first = shown.run[0]?.seq ?? 0;
+  const keptIndex = kept !== undefined && kept >= first && kept - first < shown.run.length ? kept - first : undefined;
+  const fresh = seen === undefined ? 0 : conversation.newest - seen;
 
   return (
     <div class="list">
@@ -213,47 +255,49 @@ export function List({ conversation, place, marked, top, isBusy, onNearTop, hand
         onTouchMove={touched}
         onPointerDown={touched}
         onKeyDown={touched}
+        onScrollCapture={() => anchor.current?.moved()}
       >
-        <div class="top">{top}</div>
+        <div class="top"><Top conversation={conversation} run={shown.run} /></div>
         <Virtualizer
           key={shown.epoch}
           ref={list}
-          data={shown.entries}
+          data={shown.run}
           shift={shown.shift}
           startMargin={TOP_PX}
-          bufferSize={600}
+          bufferSize={AHEAD_PX}
           keepMounted={keptIndex === undefined ? NONE : [keptIndex]}
           scrollRef={scroller}
           onScroll={onScroll}
-          onResize={() => sticks.current && toEnd()}
+          onScrollEnd={() => anchor.current?.rested()}
+          onResize={onResize}
         >
           {(entry: Entry, index: number) => (
             <Row
               key={entry.seq}
               entry={entry}
-              before={shown.entries[index - 1]}
-              beforeAt={timeBefore(shown.entries, index)}
+              before={shown.run[index - 1]}
+              beforeAt={timeBefore(shown.run, index)}
               conversation={conversation}
               place={place}
               isMarked={entry.seq === marked}
             />
           )}
         </Virtualizer>
+        {!isTail() && <div class="top"><span class="spinner" role="img" aria-label="Newer entries are loaded as you scroll" /></div>}
       </div>
       {seen !== undefined && (
-        <button
-          type="button"
-          class={`pill${below > 0 ? ' fresh' : ''}`}
-          onClick={() => {
-            reader.current = undefined;
-            stick(true);
-            toEnd();
-          }}
-        >
+        <button type="button" class={`pill${fresh > 0 ? ' fresh' : ''}`} onClick={toNewest}>
           <Icon name="down" />
-          {below > 0 ? `${below} new` : 'Newest'}
+          {fresh > 0 ? `${fresh} new` : 'Newest'}
         </button>
       )}
     </div>
   );
+}
+
+/** What stands above the oldest entry that is shown. */
+function Top({ conversation, run }: { readonly conversation: Conversation; readonly run: Run }): JSX.Element {
+  if (run.length === 0) return <span class="quietly">{conversation.isOpen ? 'Nothing was said yet.' : 'Opening…'}</span>;
+  if (conversation.goesBack(run)) return <span class="spinner" role="img" aria-label="Older entries are loaded as you scroll" />;
+  return <span class="quietly">The beginning</span>;
 }

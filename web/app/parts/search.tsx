@@ -1,8 +1,8 @@
-/** Search in what is loaded, and page by page in what is not. */
+/** Search in what is loaded; says so, and loads more. */
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 
-import type { Conversation } from '../wire/conversation';
+import type { Conversation, Run } from '../wire/conversation';
 import { searchText } from './entry';
 import { Icon } from './icon';
 
@@ -11,18 +11,19 @@ interface Props {
   /** Changes whenever the conversation does. */
   readonly version: number;
   readonly onFound: (seq: number | undefined) => void;
-  readonly onOlder: () => boolean;
+  /** Loads what is before a run. */
+  readonly onMore: (run: Run) => void;
   readonly onClose: () => void;
 }
 
-export function Search({ conversation, version, onFound, onOlder, onClose }: Props): JSX.Element {
+export function Search({ conversation, version, onFound, onMore, onClose }: Props): JSX.Element {
   const [words, setWords] = useState('');
   const [at, setAt] = useState<number | undefined>();
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => field.current?.focus(), []);
   const wanted = words.trim().toLowerCase();
   // A call and its answer are one place.
-  const hits = wanted === '' ? [] : conversation.entries.filter((entry) => searchText(entry).toLowerCase().includes(wanted));
+  const hits = wanted === '' ? [] : conversation.runs.flat().filter((entry) => searchText(entry).toLowerCase().includes(wanted));
   const found = [...new Set(hits.map(({ seq }) => conversation.rowOf(seq)))].sort((a, b) => a - b);
   const place = at === undefined ? -1 : found.indexOf(at);
   const move = (by: number) => {
@@ -32,6 +33,8 @@ export function Search({ conversation, version, onFound, onOlder, onClose }: Pro
     setAt(found[next]);
     onFound(found[next]);
   };
+  // The newest run that something is missing before: what is searched for is mostly not long ago.
+  const more = conversation.runs.findLast((run) => conversation.goesBack(run));
   void version;
   return (
     <form class="search" role="search" onSubmit={(event) => { event.preventDefault(); move(-1); }}>
@@ -52,12 +55,17 @@ export function Search({ conversation, version, onFound, onOlder, onClose }: Pro
         onKeyDown={(event) => event.key === 'Escape' && onClose()}
       />
       <span class="search-count" role="status">{wanted === '' ? '' : found.length === 0 ? 'none' : `${place < 0 ? '–' : place + 1} of ${found.length}`}</span>
-      {wanted !== '' && conversation.hasOlder && (
-        <button type="button" class="more" disabled={conversation.loadingOlder} onClick={() => void onOlder()}>Load older</button>
-      )}
       <button type="submit" class="quiet square" aria-label="Previous match" disabled={found.length === 0}><Icon name="up" /></button>
       <button type="button" class="quiet square" aria-label="Next match" disabled={found.length === 0} onClick={() => move(1)}><Icon name="down" /></button>
       <button type="button" class="quiet square" aria-label="Close search" onClick={onClose}><Icon name="failed" /></button>
+      {more && (
+        <p class="search-scope">
+          <span>Only what is loaded is searched: {counted(conversation.held)} of {counted(conversation.total)} entries.</span>
+          <button type="button" class="more" disabled={conversation.asked !== undefined} onClick={() => onMore(more)}>{conversation.asked ? 'Loading…' : 'Load more'}</button>
+        </p>
+      )}
     </form>
   );
 }
+
+const counted = (count: number): string => count.toLocaleString();

@@ -20,7 +20,7 @@ function opened(total: number, count: number): Conversation {
 }
 
 const feed = (conversation: Conversation, ...frames: Frame[]) => frames.map((frame) => conversation.handle(frame));
-const seqs = (conversation: Conversation) => conversation.entries.map(({ seq }) => seq);
+const seqs = (conversation: Conversation) => conversation.runs.flat().map(({ seq }) => seq);
 
 describe('the opening', () => {
   it('shows nothing before the newest page is whole, and then all of it at once', () => {
@@ -54,33 +54,105 @@ describe('live entries', () => {
 describe('older pages', () => {
   it('are put before the others when they are whole, though live entries come between', () => {
     const conversation = opened(9, 3);
-    expect(conversation.askOlder()).toBe(7);
-    expect(conversation.askOlder()).toBeUndefined();
+    expect(conversation.askBefore(conversation.tail, 3)).toEqual({ before: 7, limit: 3 });
+    expect(conversation.askBefore(conversation.tail, 3)).toBeUndefined();
     expect(feed(conversation, entry(4, false), entry(10, true), entry(5, false), entry(6, false))).toEqual(['nothing', 'appended', 'nothing', 'nothing']);
     expect(seqs(conversation)).toEqual([7, 8, 9, 10]);
-    expect(conversation.handle(page(7, 4, true))).toBe('prepended');
-    expect([seqs(conversation), conversation.askOlder()]).toEqual([[4, 5, 6, 7, 8, 9, 10], 4]);
+    expect(conversation.handle(page(7, 4, true))).toBe('laid');
+    expect([seqs(conversation), conversation.askBefore(conversation.tail, 3)]).toEqual([[4, 5, 6, 7, 8, 9, 10], { before: 4, limit: 3 }]);
   });
 
   it('of no entries keep the cursor, and may be asked for again', () => {
     const conversation = opened(9, 3);
-    conversation.askOlder();
+    conversation.askBefore(conversation.tail, 3);
     expect(conversation.handle(page(7, 0, true))).toBe('told');
-    expect([conversation.askOlder(), seqs(conversation)]).toEqual([7, [7, 8, 9]]);
+    expect([conversation.askBefore(conversation.tail, 3)?.before, seqs(conversation)]).toEqual([7, [7, 8, 9]]);
   });
 
   it('end at the first entry', () => {
     const conversation = opened(4, 2);
-    conversation.askOlder();
+    conversation.askBefore(conversation.tail, 3);
     feed(conversation, ...run(1, 2), page(3, 1, false));
-    expect([seqs(conversation), conversation.askOlder()]).toEqual([[1, 2, 3, 4], undefined]);
+    expect([seqs(conversation), conversation.askBefore(conversation.tail, 3)]).toEqual([[1, 2, 3, 4], undefined]);
   });
 
   it('that do not join are not put together', () => {
     const conversation = opened(9, 3);
-    conversation.askOlder();
+    conversation.askBefore(conversation.tail, 3);
     expect(feed(conversation, ...run(2, 4), page(7, 2, true)).at(-1)).toBe('broken');
     expect(seqs(conversation)).toEqual([7, 8, 9]);
+  });
+});
+
+/** The first and the last of each run. */
+const runs = (conversation: Conversation) => conversation.runs.map((each) => [each[0]?.seq, each.at(-1)?.seq]);
+
+describe('an entry far from the others', () => {
+  function sought(): Conversation {
+    const conversation = opened(100, 3);
+    expect(conversation.askAround(20, 4)).toEqual({ before: 22, limit: 4 });
+    expect(feed(conversation, ...run(18, 21), page(22, 18, true)).at(-1)).toBe('laid');
+    return conversation;
+  }
+
+  it('comes in one page, in a run of its own', () => {
+    const conversation = sought();
+    expect(runs(conversation)).toEqual([[18, 21], [98, 100]]);
+    expect([conversation.held, conversation.oldest, conversation.newest, conversation.cursor?.seq]).toEqual([7, 18, 100, 100]);
+    expect([17, 18, 21, 22, 97, 98].map((seq) => conversation.at(seq)?.seq)).toEqual([undefined, 18, 21, undefined, undefined, 98]);
+    expect(conversation.runs.map((each) => conversation.goesBack(each))).toEqual([true, true]);
+  });
+
+  it('has its run grow at either end, and in the midst of what is missing, until all is one', () => {
+    const conversation = sought();
+    expect(conversation.askBehind(conversation.runs[0]!, 3)).toEqual({ before: 25, limit: 3 });
+    feed(conversation, ...run(22, 24), entry(101, true), page(25, 22, true));
+    expect(runs(conversation)).toEqual([[18, 24], [98, 101]]);
+    conversation.askBefore(conversation.tail, 60);
+    feed(conversation, ...run(38, 97), page(98, 38, true));
+    expect(runs(conversation)).toEqual([[18, 24], [38, 101]]);
+    expect(conversation.askAround(31, 2)).toEqual({ before: 32, limit: 2 });
+    feed(conversation, ...run(30, 31), page(32, 30, true));
+    expect(runs(conversation)).toEqual([[18, 24], [30, 31], [38, 101]]);
+    expect(conversation.askBehind(conversation.runs[0]!, 500)).toEqual({ before: 30, limit: 5 });
+    feed(conversation, ...run(25, 29), page(30, 25, true));
+    expect(conversation.askBefore(conversation.tail, 500)).toEqual({ before: 38, limit: 6 });
+    feed(conversation, ...run(32, 37), page(38, 32, true));
+    expect(seqs(conversation)).toEqual(Array.from({ length: 84 }, (_, at) => 18 + at));
+    expect([runs(conversation), conversation.askBehind(conversation.tail, 5), conversation.askBefore(conversation.tail, 5)]).toEqual([[[18, 101]], undefined, { before: 18, limit: 5 }]);
+  });
+
+  it('near the first or the last entry asks for no more than there is', () => {
+    const conversation = opened(100, 3);
+    expect(conversation.askAround(1, 150)).toEqual({ before: 76, limit: 75 });
+    feed(conversation, ...run(1, 75), page(76, 1, false));
+    expect([conversation.hasOlder, runs(conversation), conversation.runs.map((each) => conversation.goesBack(each))]).toEqual([false, [[1, 75], [98, 100]], [false, true]]);
+    expect(conversation.askAround(97, 150)).toEqual({ before: 98, limit: 22 });
+    feed(conversation, ...run(76, 97), page(98, 76, true));
+    expect([conversation.hasOlder, runs(conversation)]).toEqual([false, [[1, 100]]]);
+    expect([50, 101, 0].map((seq) => conversation.askAround(seq, 150))).toEqual([undefined, undefined, undefined]);
+  });
+
+  it('keeps its run while the socket is lost; a page that could not be read changes nothing', () => {
+    const conversation = sought();
+    conversation.askBehind(conversation.runs[0]!, 3);
+    conversation.handle(entry(22, false));
+    conversation.begin();
+    feed(conversation, hello(101, 1, { resumed: true }), entry(101, false), complete);
+    expect(runs(conversation)).toEqual([[18, 21], [98, 101]]);
+    conversation.askBehind(conversation.runs[0]!, 3);
+    expect(conversation.handle(page(25, 0, true))).toBe('told');
+    expect([runs(conversation), conversation.asked]).toEqual([[[18, 21], [98, 101]], undefined]);
+  });
+
+  it('with an answer to a call that comes later: the last answer counts', () => {
+    const conversation = sought();
+    const answer = (seq: number): Frame => entry(seq, false, { kind: 'tool_result', role: 'user', result: { for_id: 't1', ok: true } });
+    conversation.askBefore(conversation.tail, 1);
+    feed(conversation, answer(97), page(98, 97, true));
+    conversation.askBehind(conversation.runs[0]!, 2);
+    feed(conversation, entry(22, false, { kind: 'tool_call', tool: { id: 't1', name: 'Bash' } }), answer(23), page(24, 22, true));
+    expect([conversation.resultOf('t1')?.seq, conversation.rowOf(97)]).toEqual([97, 22]);
   });
 });
 
@@ -104,11 +176,11 @@ describe('after a lost socket', () => {
 
   it('a page that was asked for will not come, and may be asked for again', () => {
     const conversation = opened(9, 3);
-    conversation.askOlder();
+    conversation.askBefore(conversation.tail, 3);
     conversation.handle(entry(6, false));
     conversation.begin();
     feed(conversation, hello(9, 0, { resumed: true, oldest_loaded_seq: 10 }), complete);
-    expect(conversation.askOlder()).toBe(7);
+    expect(conversation.askBefore(conversation.tail, 3)?.before).toBe(7);
     feed(conversation, ...run(4, 6), page(7, 4, true));
     expect(seqs(conversation)).toEqual([4, 5, 6, 7, 8, 9]);
   });
@@ -117,7 +189,7 @@ describe('after a lost socket', () => {
     const conversation = opened(3, 3);
     conversation.begin();
     feed(conversation, hello(1, 1, { resumed: true, session_id: 's2' }), entry(1, false, { text: 'other' }), complete);
-    expect(conversation.entries.map(({ text }) => text)).toEqual(['other']);
+    expect(conversation.tail.map(({ text }) => text)).toEqual(['other']);
   });
 });
 
@@ -138,7 +210,7 @@ describe('calls and results', () => {
     const conversation = new Conversation();
     feed(conversation, hello(4, 2), entry(3, false, { kind: 'tool_result', result: { for_id: 't', ok: true } }), entry(4, false), complete);
     expect(conversation.hasCall('t')).toBe(false);
-    conversation.askOlder();
+    conversation.askBefore(conversation.tail, 3);
     feed(conversation, entry(1, false, { kind: 'tool_call', tool: { id: 't', name: 'Bash' } }), entry(2, false, { kind: 'tool_result', result: { for_id: 't', ok: false } }), page(3, 1, false));
     expect([conversation.hasCall('t'), conversation.resultOf('t')?.seq]).toEqual([true, 3]);
     expect([1, 2, 3, 9].map((seq) => conversation.rowOf(seq))).toEqual([1, 1, 1, 9]);

@@ -1,12 +1,28 @@
 /**
  * A conversation as it is put together from frames. No socket, no clock: frames in, a list out.
  *
- * Entries are always a run without holes: the one with `seq` s stands at index s − (seq of the first).
+ * What is held are runs of entries without holes: in each, the one with `seq` s stands at index s − (seq of the first). The newest
+ * entry is in the last of them, and an entry that was asked for by its number can be in one of its own.
  */
 import type { Entry, Frame, Hello, Subagent } from './frames';
 
 /** What one frame changed: how a list that shows the conversation must move. */
-export type Change = 'nothing' | 'appended' | 'prepended' | 'replaced' | 'told' | 'broken';
+export type Change = 'nothing' | 'appended' | 'laid' | 'replaced' | 'told' | 'broken';
+
+/** Entries one after the other. */
+export type Run = readonly Entry[];
+
+/** Entries that are there and not held. */
+interface Hole {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** What to ask a server for: so many entries before this one. */
+export interface Request {
+  readonly before: number;
+  readonly limit: number;
+}
 
 /** What a client names to go on where it was. */
 export interface Cursor {
@@ -24,8 +40,8 @@ type Opening =
   | { readonly kind: 'open' };
 
 export class Conversation {
-  /** Oldest first, without holes. */
-  entries: Entry[] = [];
+  /** Oldest first, with holes between them, and none empty. */
+  runs: Entry[][] = [];
   /** Entries that there are; at least those that are held. */
   total = 0;
   hasOlder = false;
@@ -36,8 +52,8 @@ export class Conversation {
   status: string | undefined;
   /** The session that was followed before, if the pane moved on while we watched. */
   before: string | undefined;
-  /** Whether an older page was asked for and has not come yet. */
-  loadingOlder = false;
+  /** The page that was asked for and has not come yet. */
+  asked: Request | undefined;
   /** Everything that was delegated; as the server last said. */
   roster: readonly Subagent[] = [];
 
@@ -52,23 +68,47 @@ export class Conversation {
   }
 
   get oldest(): number {
-    return this.entries[0]?.seq ?? 0;
+    return this.runs[0]?.[0]?.seq ?? 0;
   }
 
   get newest(): number {
-    return this.entries.at(-1)?.seq ?? 0;
+    return this.last?.seq ?? 0;
+  }
+
+  get last(): Entry | undefined {
+    return this.tail.at(-1);
+  }
+
+  /** The run that grows as the agent writes. */
+  get tail(): Run {
+    return this.runs.at(-1) ?? NONE;
+  }
+
+  /** How many entries are held. */
+  get held(): number {
+    return this.runs.reduce((sum, run) => sum + run.length, 0);
+  }
+
+  /** Whether there are entries before this run. */
+  goesBack(run: Run): boolean {
+    return run[0]?.seq === this.oldest ? this.hasOlder : run.length > 0;
   }
 
   /** Where to go on; `undefined` if there is nothing to go on from. */
   get cursor(): Cursor | undefined {
-    const last = this.entries.at(-1);
+    const { last } = this;
     if (!last || !this.session || !this.generation) return undefined;
     return { session: this.session, generation: this.generation, seq: last.seq, id: last.id };
   }
 
   at(seq: number): Entry | undefined {
-    const entry = this.entries[seq - this.oldest];
-    return entry?.seq === seq ? entry : undefined;
+    const run = this.runOf(seq);
+    return run?.[seq - first(run)];
+  }
+
+  /** The run that an entry is in. */
+  runOf(seq: number): Run | undefined {
+    return this.runs.find((run) => seq >= first(run) && seq < first(run) + run.length);
   }
 
   /** The answer to a call; the last one, if there are several. */
@@ -96,14 +136,29 @@ export class Conversation {
   begin(): void {
     this.opening = { kind: 'fresh', hello: undefined, entries: [] };
     this.page = [];
-    this.loadingOlder = false;
+    this.asked = undefined;
   }
 
-  /** An older page was asked for. Returns the cursor to name, or `undefined` if there is nothing to ask for. */
-  askOlder(): number | undefined {
-    if (!this.isOpen || this.loadingOlder || !this.hasOlder || this.entries.length === 0) return undefined;
-    this.loadingOlder = true;
-    return this.oldest;
+  /** Asks for the page before a run. As all that asks: what to ask for, or `undefined` if there is nothing, or something was asked for. */
+  askBefore(run: Run, limit: number): Request | undefined {
+    const hole = this.holeAt(first(run) - 1);
+    return hole && this.ask(hole.last + 1, Math.min(limit, hole.last - hole.first + 1));
+  }
+
+  /** Asks for the page behind a run. */
+  askBehind(run: Run, limit: number): Request | undefined {
+    const hole = this.holeAt(first(run) + run.length);
+    if (!hole) return undefined;
+    const some = Math.min(limit, hole.last - hole.first + 1);
+    return this.ask(hole.first + some, some);
+  }
+
+  /** Asks for the page in the midst of which an entry stands. */
+  askAround(seq: number, limit: number): Request | undefined {
+    const hole = this.holeAt(seq);
+    if (!hole) return undefined;
+    const before = Math.min(seq + Math.ceil(limit / 2), hole.last + 1);
+    return this.ask(before, Math.min(limit, before - hole.first));
   }
 
   handle(frame: Frame): Change {
@@ -115,7 +170,7 @@ export class Conversation {
       case 'backlog_complete':
         return this.complete();
       case 'page_complete':
-        return this.older(frame.oldest_loaded_seq, frame.has_older);
+        return this.lay(frame.requested_before_seq, frame.oldest_loaded_seq, frame.has_older);
       case 'session_changed':
         this.before = frame.from;
         this.begin();
@@ -138,7 +193,7 @@ export class Conversation {
   private hello(hello: Hello): Change {
     this.agentKind = hello.agent_kind;
     this.roster = hello.subagents ?? [];
-    const goesOn = hello.resumed === true && hello.session_id === this.session && this.entries.length > 0;
+    const goesOn = hello.resumed === true && hello.session_id === this.session && this.runs.length > 0;
     if (goesOn) {
       this.generation = hello.generation;
       this.total = hello.total;
@@ -157,13 +212,15 @@ export class Conversation {
       else if (entry.seq > last.seq) return 'broken';
       return 'nothing';
     }
-    if (this.opening.kind === 'open' && !live && this.loadingOlder) {
+    if (this.opening.kind === 'open' && !live && this.asked) {
       this.page.push(entry);
       return 'nothing';
     }
     if (entry.seq <= this.newest) return 'nothing';
-    if (this.entries.length > 0 && entry.seq !== this.newest + 1) return 'broken';
-    this.entries.push(entry);
+    const run = this.runs.at(-1);
+    if (!run) this.runs = [[entry]];
+    else if (entry.seq === this.newest + 1) run.push(entry);
+    else return 'broken';
     this.total = Math.max(this.total, entry.seq);
     this.index(entry);
     return 'appended';
@@ -174,7 +231,7 @@ export class Conversation {
     this.opening = { kind: 'open' };
     if (opening.kind !== 'fresh') return 'told';
     const { hello, entries } = opening;
-    this.entries = entries;
+    this.runs = entries.length > 0 ? [entries] : [];
     this.session = hello?.session_id ?? '';
     this.generation = hello?.generation ?? '';
     this.total = Math.max(hello?.total ?? 0, this.newest);
@@ -186,24 +243,54 @@ export class Conversation {
     return 'replaced';
   }
 
-  private older(oldestLoaded: number, hasOlder: boolean): Change {
-    const page = this.page.filter((entry) => entry.seq < this.oldest);
-    this.page = [];
-    this.loadingOlder = false;
-    this.hasOlder = hasOlder;
-    const last = page.at(-1);
-    if (oldestLoaded === 0 || !last) return 'told';
-    const isRun = page.every((entry, at) => entry.seq === (page[0]?.seq ?? 0) + at) && last.seq + 1 === this.oldest;
-    if (!isRun) return 'broken';
-    this.entries = page.concat(this.entries);
-    for (const entry of page) this.index(entry, true);
-    return 'prepended';
+  private ask(before: number, limit: number): Request | undefined {
+    if (!this.isOpen || this.asked || this.runs.length === 0) return undefined;
+    this.asked = { before, limit };
+    return this.asked;
   }
 
-  /** A result of an older page does not take the place of a newer one. */
-  private index(entry: Entry, isOlder = false): void {
+  /** The hole that an entry is in: between two runs, or before the first. */
+  private holeAt(seq: number): Hole | undefined {
+    const behind = this.runs.find((run) => first(run) + run.length > seq);
+    if (seq < 1 || !behind || first(behind) <= seq) return undefined;
+    const before = this.runs[this.runs.indexOf(behind) - 1];
+    if (!before && !this.hasOlder) return undefined;
+    return { first: before ? first(before) + before.length : 1, last: first(behind) - 1 };
+  }
+
+  /** A page has come: it is laid into the hole that it was asked for, and joins the runs that it touches. */
+  private lay(before: number, oldestLoaded: number, hasOlder: boolean): Change {
+    const hole = this.holeAt(before - 1);
+    const page = hole ? this.page.filter(({ seq }) => seq >= hole.first && seq <= hole.last) : [];
+    this.page = [];
+    this.asked = undefined;
+    const isOldest = hole !== undefined && hole.last < this.oldest;
+    if (oldestLoaded === 0 || !hole || page.length === 0) {
+      if (isOldest && before === this.oldest) this.hasOlder = hasOlder;
+      return 'told';
+    }
+    if (page.at(-1)?.seq !== before - 1 || page.some(({ seq }, at) => seq !== first(page) + at)) return 'broken';
+    const older = this.runs.filter((run) => first(run) < hole.first);
+    const newer = this.runs.filter((run) => first(run) > hole.last);
+    const joined = [
+      ...(first(page) === hole.first ? older.splice(-1) : []),
+      page,
+      ...(before - 1 === hole.last ? newer.splice(0, 1) : []),
+    ];
+    this.runs = [...older, joined.flat(), ...newer];
+    if (isOldest) this.hasOlder = hasOlder;
+    for (const entry of page) this.index(entry);
+    return 'laid';
+  }
+
+  /** Of several answers to one call the last counts, whichever came first. */
+  private index(entry: Entry): void {
     if (entry.tool) this.calls.set(entry.tool.id, entry.seq);
     const answered = entry.result?.for_id;
-    if (answered !== undefined && !(isOlder && this.results.has(answered))) this.results.set(answered, entry);
+    if (answered !== undefined && (this.results.get(answered)?.seq ?? 0) < entry.seq) this.results.set(answered, entry);
   }
 }
+
+const NONE: Run = [];
+
+const first = (run: Run): number => run[0]?.seq ?? 0;

@@ -103,7 +103,7 @@ describe('a stream', () => {
     vi.advanceTimersByTime(1);
     expect(asked()).toMatchObject({ session: 's', generation: 'g', since_seq: '2', since_id: 'u2#0' });
     last().opens().says(hello(4, 3, { resumed: true }), entry(3), entry(4), complete);
-    expect([kinds().at(-1), made.conversation.entries.map(({ seq }) => seq)]).toEqual(['live', [1, 2, 3, 4]]);
+    expect([kinds().at(-1), made.conversation.tail.map(({ seq }) => seq)]).toEqual(['live', [1, 2, 3, 4]]);
     last().drops();
     vi.advanceTimersByTime(500);
     last().opens();
@@ -165,13 +165,14 @@ describe('a stream', () => {
     expect(links.at(-1)?.kind).toBe('offline');
   });
 
-  it('asks for one older page at a time, and for none while it is lost', async () => {
+  it('asks for one page at a time, and for no more than there is, and for none while it is lost', async () => {
     const { made } = await stream();
     last().opens().says(hello(9, 8), entry(8), entry(9), complete);
-    expect([made.loadOlder(), made.loadOlder()]).toEqual([true, false]);
-    expect(last().sent).toEqual(['{"type":"load_older","before_seq":8,"limit":150}']);
+    const { tail } = made.conversation;
+    expect([made.loadBefore(tail), made.loadBefore(tail), made.loadAround(3)]).toEqual([true, false, false]);
+    expect(last().sent).toEqual(['{"type":"load_older","before_seq":8,"limit":7}']);
     last().drops();
-    expect(made.loadOlder()).toBe(false);
+    expect(made.loadBefore(tail)).toBe(false);
   });
 
   it('that is closed stays closed', async () => {

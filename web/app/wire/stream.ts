@@ -8,7 +8,7 @@
 import { Refused, get, said } from './api';
 import { backoff } from './backoff';
 import { socketAddress } from './address';
-import { Conversation, type Change } from './conversation';
+import { Conversation, type Change, type Request, type Run } from './conversation';
 import { device } from './device';
 import type { Frame } from './frames';
 
@@ -68,13 +68,19 @@ export class Stream {
     this.drop();
   }
 
-  /** Asks for the page before the oldest entry. Returns whether anything was asked for. */
-  loadOlder(large = false): boolean {
-    if (this.socket?.readyState !== WebSocket.OPEN) return false;
-    const before = this.conversation.askOlder();
-    if (before === undefined) return false;
-    this.socket.send(JSON.stringify({ type: 'load_older', before_seq: before, limit: large ? LARGE_PAGE : PAGE }));
-    return true;
+  /** Asks for the page before a run. As all that loads: returns whether anything was asked for. */
+  loadBefore(run: Run, large = false): boolean {
+    return this.load((limit) => this.conversation.askBefore(run, limit), large);
+  }
+
+  /** Asks for the page behind a run. */
+  loadBehind(run: Run): boolean {
+    return this.load((limit) => this.conversation.askBehind(run, limit));
+  }
+
+  /** Asks for the page around an entry. */
+  loadAround(seq: number): boolean {
+    return this.load((limit) => this.conversation.askAround(seq, limit));
   }
 
   /** Tries again at once. */
@@ -84,6 +90,14 @@ export class Stream {
     this.drop();
     this.connect();
   };
+
+  private load(ask: (limit: number) => Request | undefined, large = false): boolean {
+    if (this.socket?.readyState !== WebSocket.OPEN) return false;
+    const request = ask(large ? LARGE_PAGE : PAGE);
+    if (!request) return false;
+    this.socket.send(JSON.stringify({ type: 'load_older', before_seq: request.before, limit: request.limit }));
+    return true;
+  }
 
   private connect(): void {
     clearTimeout(this.timer);
