@@ -74,6 +74,8 @@ export function List({ conversation, place, marked, isBusy, onNear, handle }: Pr
   const touchedAt = useRef(0);
   /** When the list was last sent to an entry: until it is there, passing its end means nothing. */
   const aimedAt = useRef(0);
+  /** The entry to go to as soon as its run is drawn. */
+  const goal = useRef<number>();
   const reader = useRef<number | undefined>(undefined);
   const settle = useRef<() => void>(() => undefined);
   const pending = useRef(0);
@@ -105,13 +107,14 @@ export function List({ conversation, place, marked, isBusy, onNear, handle }: Pr
   }, []);
   const draw = useCallback(() => put(isTail() ? conversation.tail : run.current), [conversation, put, isTail]);
 
-  /** Shows another run than before. */
-  const turnTo = useCallback((next: Run) => {
+  /** Shows another run than before, at one of its entries or at its end. Not at once: what calls this may be drawn just now. */
+  const turnTo = useCallback((next: Run, seq?: number) => {
     pending.current = 0;
     run.current = next;
     reader.current = undefined;
+    goal.current = seq;
     anchor.current?.rested();
-    flushSync(() => show(({ epoch }) => ({ run: next, shift: false, epoch: epoch + 1 })));
+    show(({ epoch }) => ({ run: next, shift: false, epoch: epoch + 1 }));
   }, []);
 
   const changed = useCallback((change: Change) => {
@@ -136,10 +139,6 @@ export function List({ conversation, place, marked, isBusy, onNear, handle }: Pr
       draw();
     }
   }, [conversation, put, draw, turnTo, isTail]);
-
-  useLayoutEffect(() => {
-    if (sticks.current && !shown.shift) toEnd();
-  }, [shown, toEnd]);
 
   // A hidden page draws no frames; what came meanwhile is drawn when it is seen.
   useEffect(() => {
@@ -168,6 +167,13 @@ export function List({ conversation, place, marked, isBusy, onNear, handle }: Pr
     take();
   }, [stick]);
 
+  useLayoutEffect(() => {
+    const seq = goal.current;
+    goal.current = undefined;
+    if (seq !== undefined) focus(seq - (run.current[0]?.seq ?? 0), 'center');
+    else if (sticks.current && !shown.shift) toEnd();
+  }, [shown, focus, toEnd]);
+
   const toNewest = useCallback(() => {
     reader.current = undefined;
     aimedAt.current = 0;
@@ -189,8 +195,8 @@ export function List({ conversation, place, marked, isBusy, onNear, handle }: Pr
         const found = conversation.runOf(seq);
         if (!found) return;
         stick(false);
-        if (found !== run.current) turnTo(found);
-        focus(indexOf(seq), 'center');
+        if (found === run.current) focus(indexOf(seq), 'center');
+        else turnTo(found, seq);
       },
       toTop: () => focus(0, 'start'),
       toBottom: toNewest,
@@ -211,6 +217,7 @@ export function List({ conversation, place, marked, isBusy, onNear, handle }: Pr
   };
   /** Asks for more at the end to which the reader is nearer. */
   const reach = () => {
+    if (performance.now() - aimedAt.current < AIM_MS) return;
     const above = list.current?.scrollOffset ?? 0;
     const ends = [
       ...(above < NEAR_PX && conversation.goesBack(run.current) ? [{ end: 'before', far: above } as const] : []),
