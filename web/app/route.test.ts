@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { hashOf, isStandalone, parse, type Route } from './route';
+import { hashOf, isSamePage, isStandalone, parse, type Route } from './route';
 
 describe('an address', () => {
   const pages: readonly Route[] = [
@@ -28,4 +28,10 @@ describe('an address', () => {
 
 it('panes that no herdr runs are known by their names', () => {
   expect(['claude:x', 'codex:latest', 'demo', 'w1:p1', 'work/w1:p1'].map(isStandalone)).toEqual([true, true, true, false, false]);
+});
+
+it('two addresses are of one page at whichever of its entries', () => {
+  const same = (a: string, b: string) => isSamePage(parse(a), parse(b));
+  expect([same('#pane/p/4', '#pane/p'), same('#pane/p/sub/a', '#pane/p/sub/a/9'), same('', '#')]).toEqual([true, true, true]);
+  expect([same('#pane/p/sub/a', '#pane/p'), same('#pane/p', '#pane/q'), same('#settings', '#')]).toEqual([false, false, false]);
 });

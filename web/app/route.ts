@@ -45,20 +45,54 @@ export function hashOf(route: Route): string {
 
 export const route = signal<Route>({ page: 'panes' });
 
-/** Follows the address. A pairing code does not stay in it, nor in the history. */
-export function followAddress(): void {
-  const read = () => {
-    route.value = parse(location.hash);
-    if (route.value.page === 'pair') history.replaceState(null, '', location.pathname + location.search);
-  };
-  addEventListener('hashchange', read);
-  read();
+/** What the history keeps with an address of ours: where one was before it, the nearest last. */
+interface Step {
+  readonly trail: readonly string[];
 }
 
+const TRAIL = 32;
+
+/** What whoever goes on from here has behind them. */
+let behind: readonly string[] = [];
+
+function trail(): readonly string[] {
+  const kept = (history.state as Partial<Step> | null)?.trail;
+  return Array.isArray(kept) ? kept.filter((each) => typeof each === 'string') : [];
+}
+
+/** Takes the address as it stands, with what was said of it in the history. A pairing code stays in neither. */
+function arrive(): void {
+  route.value = parse(location.hash);
+  const step: Step = { trail: history.state === null ? behind : trail() };
+  history.replaceState(step, '', route.value.page === 'pair' ? location.pathname + location.search : location.href);
+  behind = [...step.trail, location.hash].slice(-TRAIL);
+}
+
+export function followAddress(): void {
+  addEventListener('hashchange', arrive);
+  arrive();
+}
+
+/** Goes on to another page. */
 export function go(next: Route): void {
   location.hash = hashOf(next);
   // Where the address is that already, nothing else would tell.
   route.value = next;
+}
+
+/** Goes to the page above this one: back to it, if that is where one came from. Else it takes the place of this one, as if one had. */
+export function up(to: Route): void {
+  const steps = trail();
+  const at = steps.findLastIndex((hash) => isSamePage(parse(hash), to));
+  if (at >= 0) return history.go(at - steps.length);
+  history.replaceState(history.state, '', hashOf(to));
+  arrive();
+}
+
+/** Whether both are one page, at whichever of its entries. */
+export function isSamePage(a: Route, b: Route): boolean {
+  if (a.page === 'pane' && b.page === 'pane') return a.pane === b.pane && a.subagent === b.subagent;
+  return a.page === b.page;
 }
 
 /** Panes that no herdr runs: named by what they follow. */

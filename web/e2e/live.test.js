@@ -167,14 +167,24 @@ describe('a lost daemon', () => {
 describe('a pane that moves on', () => {
   it('shows the new session, and nothing of the old one', async () => {
     const cwd = '/srv/rotation';
-    long(session(cwd), 20).write();
+    const old = long(session(cwd), 20).write();
     const page = await open(browser, stage, { hash: pane(`claude:dir:${cwd}`) });
     await page.locator('#entry-20').waitFor();
     await isLive(page);
-    session(cwd).user('A new session begins here.').write();
+    const fresh = session(cwd).user('A new session begins here.').write();
     await row(page, 'A new session begins here.').waitFor({ timeout: 15_000 });
     assert.deepEqual(await numbers(page), [1]);
     await isLive(page);
+    const said = page.getByRole('status').filter({ hasText: 'New session' });
+    assert.match(await said.innerText(), new RegExp(`^New session\\.\\s+${old.id}\\s.*${fresh.id}\\s+The old one\\s+Close$`, 's'));
+    assert.equal(await page.locator('.moved').getByText('New session').count(), 1, 'a line says where it begins');
+    await picture(page, 'new-session-phone');
+    await said.getByRole('link', { name: 'The old one' }).click();
+    await page.locator('#entry-20').waitFor();
+    assert.equal(await page.getByText('New session').count(), 0);
+    await page.goBack();
+    await row(page, 'A new session begins here.').waitFor();
+    assert.equal(await page.getByText('New session').count(), 0, 'whoever comes later was not moved');
     await page.context().close();
   });
 });

@@ -142,6 +142,65 @@ describe('a conversation', () => {
   });
 });
 
+describe('the way back', () => {
+  const isAt = (page, hash) => page.waitForFunction((wanted) => location.hash === wanted, hash);
+  const length = (page) => page.evaluate(() => history.length);
+
+  it('is the one that one came by, and the browser has no other', async () => {
+    const page = await open(browser, stage);
+    await page.locator('.group.working a.pane').click();
+    await page.getByRole('link', { name: /^Conversation of Check the callers/ }).click();
+    await page.getByText('neither rounds').waitFor();
+    const deep = await length(page);
+    await page.getByRole('button', { name: 'Back to who started it' }).click();
+    await isAt(page, pane('w1:p1'));
+    await page.getByText('14 of 14').waitFor();
+    await page.getByRole('button', { name: 'Back to the panes' }).click();
+    await isAt(page, '');
+    await page.locator('.group.working a.pane').waitFor();
+    assert.equal(await length(page), deep, 'going back adds nothing to the history');
+    await page.goForward();
+    await page.goForward();
+    await page.getByText('neither rounds').waitFor();
+    await page.reload();
+    await page.getByText('neither rounds').waitFor();
+    await page.keyboard.press('u');
+    await isAt(page, pane('w1:p1'));
+    await page.goBack();
+    await isAt(page, '');
+    await page.context().close();
+  });
+
+  it('leads from an entry of a subagent to where its conversation was left', async () => {
+    const page = await open(browser, stage, { hash: pane('w1:p1', '8') });
+    await page.locator('#entry-8.marked').waitFor();
+    await page.evaluate((hash) => (location.hash = hash), pane('w1:p1', 'sub', 'a1c0ffee'));
+    await page.getByText('neither rounds').waitFor();
+    await page.evaluate((hash) => (location.hash = hash), pane('w1:p1', 'sub', 'a1c0ffee', '2'));
+    await page.locator('#entry-2.marked').waitFor();
+    await page.getByRole('link', { name: 'ferry', exact: true }).click();
+    await isAt(page, pane('w1:p1', '8'));
+    await page.context().close();
+  });
+
+  it('from an address that was opened by itself leads up, and does not come back to it', async () => {
+    const page = await open(browser, stage, { hash: pane('w1:p1', 'sub', 'a1c0ffee', '2') });
+    await page.getByText('neither rounds').waitFor();
+    const opened = await length(page);
+    await page.getByRole('button', { name: 'Back to who started it' }).click();
+    await isAt(page, pane('w1:p1'));
+    await page.getByText('14 of 14').waitFor();
+    await page.getByRole('button', { name: 'Back to the panes' }).click();
+    await isAt(page, '');
+    await page.locator('.group.working a.pane').waitFor();
+    assert.equal(await length(page), opened);
+    await page.getByRole('link', { name: 'Settings' }).click();
+    await page.getByRole('button', { name: 'Back to the panes' }).click();
+    await page.locator('.group.working a.pane').waitFor();
+    await page.context().close();
+  });
+});
+
 describe('pairing', () => {
   const admin = { authorization: `Bearer ${TOKEN}` };
 

@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 
-import { go, route } from '../route';
+import { route, up } from '../route';
 import { getWith, post, Refused, said } from '../wire/api';
 import { isRefused, keep } from '../wire/device';
 import type { Info, Paired } from '../wire/frames';
@@ -33,7 +33,7 @@ export function PairPage({ code }: { readonly code: string }): JSX.Element {
     try {
       await work();
       // Whoever came by the address of a conversation came for that.
-      if (route.value.page === 'pair') go({ page: 'panes' });
+      if (route.value.page === 'pair') up({ page: 'panes' });
     } catch (error) {
       tell(explained(error, byToken));
     } finally {

@@ -8,15 +8,16 @@ import { Dock } from '../parts/dock';
 import { Icon } from '../parts/icon';
 import { LinkState } from '../parts/linkstate';
 import { List, type ListHandle } from '../parts/list';
+import { MovedNotice } from '../parts/moved';
 import { placeOf } from '../parts/place';
 import { Roster } from '../parts/roster';
 import { Search } from '../parts/search';
 import { Sheet } from '../parts/sheet';
 import { shownTitle } from '../parts/title';
-import { go, hashOf, isStandalone } from '../route';
+import { hashOf, isStandalone, up, type Route } from '../route';
 import { code as harmless, firstLine } from '../text';
 import { useCard } from '../wire/card';
-import type { Change, Run } from '../wire/conversation';
+import type { Change, Moved, Run } from '../wire/conversation';
 import { device } from '../wire/device';
 import { listing, refresh, statusOf } from '../wire/panes';
 import { Stream, type Link } from '../wire/stream';
@@ -44,6 +45,8 @@ export function PanePage({ pane, subagent, seq }: Props): JSX.Element {
   const sought = useRef<number>();
   /** An entry that was asked for and is not there. */
   const [missed, miss] = useState<number | undefined>();
+  /** The last move to another session that was read. */
+  const [read, markRead] = useState<Moved | undefined>();
   const [searching, search] = useState(false);
   const [over, open] = useState<Over>('nothing');
   const [waiting, setWaiting] = useState<readonly Sent[]>([]);
@@ -120,7 +123,8 @@ export function PanePage({ pane, subagent, seq }: Props): JSX.Element {
     const isAsked = end === 'before' ? stream.current?.loadBefore(run, large) : stream.current?.loadBehind(run);
     if (isAsked) bump((count) => count + 1);
   }, []);
-  const back = () => go(subagent === undefined ? { page: 'panes' } : { page: 'pane', pane, subagent: child?.parent_agent_id });
+  const above: Route = subagent === undefined ? { page: 'panes' } : { page: 'pane', pane, subagent: child?.parent_agent_id };
+  const back = () => up(above);
 
   useEffect(() => {
     const pressed = (event: KeyboardEvent) => {
@@ -189,7 +193,7 @@ export function PanePage({ pane, subagent, seq }: Props): JSX.Element {
       </header>
       {subagent !== undefined && (
         <nav class="crumbs" aria-label="Where this is">
-          <a href={hashOf({ page: 'pane', pane })}>{harmless(titleOf(row?.cwd, row?.title, pane))}</a>
+          <a href={hashOf({ page: 'pane', pane })} onClick={(event) => upInstead(event, { page: 'pane', pane })}>{harmless(titleOf(row?.cwd, row?.title, pane))}</a>
           <span aria-hidden="true">›</span>
           <span aria-current="page" dir="auto">{harmless(title)}</span>
         </nav>
@@ -215,6 +219,9 @@ export function PanePage({ pane, subagent, seq }: Props): JSX.Element {
             <span>Going to entry {wanted}…</span>
             <button type="button" class="more" onClick={() => want(undefined)}>Stop</button>
           </p>
+        )}
+        {conversation.moved && conversation.moved !== read && (
+          <MovedNotice moved={conversation.moved} kind={conversation.agentKind} onClose={() => markRead(conversation.moved)} />
         )}
         {missed !== undefined && (
           <p>
@@ -255,6 +262,13 @@ export function PanePage({ pane, subagent, seq }: Props): JSX.Element {
       {over === 'keys' && <Sheet title="Keyboard" onClose={() => open('nothing')}><Keys /></Sheet>}
     </main>
   );
+}
+
+/** A plain click goes up; one that opens a tab is the browser's. */
+function upInstead(event: MouseEvent, to: Route): void {
+  if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
+  event.preventDefault();
+  up(to);
 }
 
 interface Sent {

@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 
 import { Icon } from '../parts/icon';
 import { Keys } from '../parts/keys';
-import { go, hashOf } from '../route';
+import { up } from '../route';
 import { SIZES, size, theme, THEMES } from '../settings';
 import { get, said } from '../wire/api';
 import { device, keep } from '../wire/device';
@@ -21,7 +21,7 @@ export function SettingsPage(): JSX.Element {
   return (
     <main class="settings">
       <header class="bar">
-        <a class="quiet square back" href={hashOf({ page: 'panes' })} aria-label="Back to the panes"><Icon name="back" /></a>
+        <button type="button" class="quiet square back" aria-label="Back to the panes" onClick={() => up({ page: 'panes' })}><Icon name="back" /></button>
         <h1 tabIndex={-1}>Settings</h1>
       </header>
       <div class="settings-body">
@@ -31,7 +31,7 @@ export function SettingsPage(): JSX.Element {
           <h2>This device</h2>
           <label>Name<input maxLength={60} value={own?.name ?? ''} onChange={(event) => rename(event.currentTarget.value)} /></label>
           <p class="hint">{own?.scope === 'read' ? 'It may look and not touch: answering needs a device that was paired without --read.' : 'It may look, and answer agents.'} The name changes in this browser only.</p>
-          <button type="button" class="danger" onClick={() => { keep(undefined); go({ page: 'panes' }); }}>Forget this device’s token</button>
+          <button type="button" class="danger" onClick={() => { keep(undefined); up({ page: 'panes' }); }}>Forget this device’s token</button>
           <p class="hint">To keep a lost device out, revoke it on the machine that runs Panewire.</p>
         </section>
         <section>

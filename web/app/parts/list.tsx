@@ -11,6 +11,7 @@ import { millis } from '../time';
 import { Anchor } from './anchor';
 import { isShown, Row } from './entry';
 import { Icon } from './icon';
+import { MovedLine } from './moved';
 import type { Place } from './place';
 
 /** The height of what stands above the first entry, as the style sheet has it. */
@@ -306,5 +307,7 @@ export function List({ conversation, place, marked, isBusy, onNear, handle }: Pr
 function Top({ conversation, run }: { readonly conversation: Conversation; readonly run: Run }): JSX.Element {
   if (run.length === 0) return <span class="quietly">{conversation.isOpen ? 'Nothing was said yet.' : 'Opening…'}</span>;
   if (conversation.goesBack(run)) return <span class="spinner" role="img" aria-label="Older entries are loaded as you scroll" />;
+  const { moved } = conversation;
+  if (moved && moved.to === conversation.session) return <MovedLine moved={moved} />;
   return <span class="quietly">The beginning</span>;
 }

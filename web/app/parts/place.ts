@@ -13,11 +13,15 @@ export interface Place {
 
 const FIXED_KINDS: readonly string[] = ['claude', 'codex', 'pi', 'opencode'];
 
+/** A name for a session that does not move on with a pane. A rewritten file is known by another one (`~1`), which is none to ask by. */
+export function fixedName(kind: string, session: string): string | undefined {
+  return FIXED_KINDS.includes(kind) && /^[A-Za-z0-9_-]+$/.test(session) ? `${kind}:${session}` : undefined;
+}
+
 export function placeOf(pane: string, subagent: string | undefined, kind: string, session: string): Place {
-  // A rewritten file is known by another name (`~1`), which is none to ask by. A number belongs to a session, and a pane can move on.
-  const canBeFixed = FIXED_KINDS.includes(kind) && /^[A-Za-z0-9_-]+$/.test(session) && pane !== 'demo';
-  const moves = !isStandalone(pane) || /:(?:latest$|dir:)/.test(pane);
-  const fixedPane = canBeFixed && moves ? `${kind}:${session}` : pane;
+  // A number belongs to a session, and a pane can move on.
+  const moves = pane !== 'demo' && (!isStandalone(pane) || /:(?:latest$|dir:)/.test(pane));
+  const fixedPane = (moves ? fixedName(kind, session) : undefined) ?? pane;
   return {
     key: `${pane}/${subagent ?? ''}/${session}`,
     subagent,

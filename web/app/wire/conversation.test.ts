@@ -201,7 +201,7 @@ describe('another session', () => {
     feed(conversation, hello(2, 2), { type: 'entry', live: false, entry: call }, { type: 'entry', live: false, entry: result }, complete);
     expect([conversation.hasCall('t1'), conversation.resultOf('t1')?.seq]).toEqual([true, 2]);
     feed(conversation, { type: 'session_changed', pane: 'p', from: 's1', to: 's2' }, hello(1, 1, { session_id: 's2', generation: 'g9' }), entry(1, false), complete);
-    expect([seqs(conversation), conversation.hasCall('t1'), conversation.resultOf('t1'), conversation.session, conversation.before]).toEqual([[1], false, undefined, 's2', 's1']);
+    expect([seqs(conversation), conversation.hasCall('t1'), conversation.resultOf('t1'), conversation.session, conversation.moved]).toEqual([[1], false, undefined, 's2', { from: 's1', to: 's2' }]);
   });
 });
 

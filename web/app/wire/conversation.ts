@@ -18,6 +18,11 @@ interface Hole {
   readonly last: number;
 }
 
+export interface Moved {
+  readonly from: string;
+  readonly to: string;
+}
+
 /** What to ask a server for: so many entries before this one. */
 export interface Request {
   readonly before: number;
@@ -50,8 +55,8 @@ export class Conversation {
   generation = '';
   /** What the agent does, where the server says so. */
   status: string | undefined;
-  /** The session that was followed before, if the pane moved on while we watched. */
-  before: string | undefined;
+  /** Where the pane moved on while we watched: from which session to which. */
+  moved: Moved | undefined;
   /** The page that was asked for and has not come yet. */
   asked: Request | undefined;
   /** Everything that was delegated; as the server last said. */
@@ -172,7 +177,7 @@ export class Conversation {
       case 'page_complete':
         return this.lay(frame.requested_before_seq, frame.oldest_loaded_seq, frame.has_older);
       case 'session_changed':
-        this.before = frame.from;
+        this.moved = { from: frame.from, to: frame.to };
         this.begin();
         return 'told';
       case 'subagents':
