@@ -9,9 +9,13 @@ import { fixedName } from './place';
 /** One name, or a file that was written anew: the daemon counts these behind a `~`. */
 const isRewritten = ({ from, to }: Moved): boolean => from.split('~')[0] === to.split('~')[0];
 
-/** As much of the names as tells them apart. */
+const SIGNS = 8;
+
+/** As much of the names as tells them apart: their beginnings, or else their ends. */
 export function shortNames({ from, to }: Moved): readonly [string, string] {
-  return from.slice(0, 8) === to.slice(0, 8) ? [from, to] : [from.slice(0, 8), to.slice(0, 8)];
+  if (from.length <= SIGNS || to.length <= SIGNS) return [from, to];
+  if (from.slice(0, SIGNS) !== to.slice(0, SIGNS)) return [from.slice(0, SIGNS), to.slice(0, SIGNS)];
+  return [`…${from.slice(-SIGNS)}`, `…${to.slice(-SIGNS)}`];
 }
 
 export function movedText(moved: Moved): string {
