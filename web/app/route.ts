@@ -69,7 +69,8 @@ function arrive(): void {
 }
 
 export function followAddress(): void {
-  addEventListener('hashchange', arrive);
+  // It comes for a new address, too, and where only the history was walked between two that are the same.
+  addEventListener('popstate', arrive);
   arrive();
 }
 
@@ -82,6 +83,10 @@ export function go(next: Route): void {
 
 /** Goes to the page above this one: back to it, if that is where one came from. Else it takes the place of this one, as if one had. */
 export function up(to: Route): void {
+  if (isSamePage(parse(location.hash), to)) {
+    route.value = to;
+    return;
+  }
   const steps = trail();
   const at = steps.findLastIndex((hash) => isSamePage(parse(hash), to));
   if (at >= 0) return history.go(at - steps.length);
