@@ -94,6 +94,66 @@ fn what_goes_wrong_is_said() {
 }
 
 #[test]
+fn many_panes_are_listed_and_too_many_are_told_as_such() {
+    let mut scene = Scene::with_entries(3);
+    for n in 0..999 {
+        scene.world.herdr.open(Pane::claude(&format!("w2:p{n}"), CWD));
+    }
+    let found = snapshot(&mut scene.world);
+    let mut ranks: Vec<u64> = column(&found, "recency_rank").iter().filter_map(Value::as_u64).collect();
+    ranks.sort_unstable();
+    assert_eq!(ranks, (0..1_000).collect::<Vec<_>>());
+    for n in 999..10_000 {
+        scene.world.herdr.open(Pane::claude(&format!("w2:p{n}"), CWD));
+    }
+    scene.world.herdr.take_questions();
+    assert_eq!(get(&mut scene.world, "/snapshot"), (502, "herdr api snapshot: answer too large\n".into()));
+    assert_eq!(scene.world.herdr.take_questions(), ["socket session.snapshot"], "the other way it would be cut");
+    let client = scene.world.watch(PANE);
+    scene.world.advance(Duration::from_secs(5));
+    assert!(scene.world.client(client).accepted(), "one pane is found as ever");
+    scene.world.finish();
+}
+
+#[test]
+fn a_pane_is_found_by_what_the_list_calls_it_whatever_herdr_does() {
+    let mut scene = Scene::with_entries(3);
+    let named = |pane: &str, title: &str| Pane {
+        terminal_title_stripped: Some(title.into()),
+        ..Pane::claude("w1:p1", "/srv/none").with_id(pane)
+    };
+    let work = Desk { panes: vec![named("w1:p1", "of work"), named("demo", "of work, demo")], ..Desk::default() };
+    scene.world.herdr.desk.sessions.insert("work".into(), work);
+    scene.world.disk.append(&format!("{HERDR_SESSIONS}/work/herdr.sock"), "");
+    let ids = ["work/w1:p1", "demo", "claude:latest", "codex:dir:/srv", "w1:p1/x", "a b%2F?&", "é", "w1:P1"];
+    ids.iter().for_each(|id| scene.world.herdr.open(named(id, &format!("my {id}"))));
+    // The same pane again, and one with a title that fills a screen.
+    scene.world.herdr.open(named("é", "another"));
+    scene.world.herdr.open(named("w9:p9", &"long ".repeat(40_000)));
+    let found = snapshot(&mut scene.world);
+    let panes = column(&found, "pane_id");
+    let listed = get(&mut scene.world, "/panes").1;
+    let listed: Value = serde_json::from_str(&listed).unwrap();
+    let rows = listed["panes"].as_array().unwrap();
+    let herdrs: Vec<Value> = rows.iter().take(panes.len()).map(|row| row["pane"].clone()).collect();
+    assert_eq!(panes, herdrs);
+    assert_eq!(panes.len(), 1 + ids.len() + 1 + 2);
+    for (pane, title) in panes.iter().zip(column(&found, "terminal_title_stripped")).skip(1) {
+        let escaped: String = pane.as_str().unwrap().bytes().map(|byte| format!("%{byte:02X}")).collect();
+        let client = scene.world.ask(&Ask::get(&format!("/agent-state?pane={escaped}&token={TOKEN}")));
+        scene.world.advance(Duration::from_secs(5));
+        let answer = scene.world.client(client).answer().unwrap();
+        let card: Value = serde_json::from_str(&answer.body).unwrap_or_else(|_| panic!("{pane} {answer:?}"));
+        let headline = match title.as_str().unwrap() {
+            title if title.starts_with("long") => "long ".repeat(24).trim_end().to_owned() + "…",
+            title => title.to_owned(),
+        };
+        assert_eq!((answer.status, &card["headline"]), (200, &json!(headline)), "{pane}");
+    }
+    scene.world.finish();
+}
+
+#[test]
 fn a_named_session_stands_behind_the_default_one_and_survives_it() {
     let mut scene = Scene::with_entries(3);
     let panes = vec![Pane::claude(PANE, CWD).with_session(SESSION)];

@@ -400,6 +400,9 @@ pub const MAX_GIT_LEVELS: usize = 32;
 /// Unicode scalar values of a branch. More is cut.
 pub const MAX_BRANCH_CHARS: usize = 250;
 
+/// Agents of which one snapshot says more than herdr does. Those behind them are listed with what herdr says.
+pub const MAX_SURVEYED_AGENTS: usize = 2_048;
+
 /// Directories of which the branch is looked for in one snapshot. Agents in others have none.
 pub const MAX_BRANCHES: usize = 128;
 

@@ -84,6 +84,12 @@ impl Pane {
         }
     }
 
+    /// The same pane under another id, of whatever form.
+    #[must_use]
+    pub fn with_id(self, pane_id: &str) -> Self {
+        Self { pane_id: pane_id.into(), ..self }
+    }
+
     /// The same pane with another kind of agent in it.
     #[must_use]
     pub fn of_kind(self, agent: &str) -> Self {

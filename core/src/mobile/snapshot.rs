@@ -1,10 +1,11 @@
 //! `GET /snapshot`: everything that herdr shows, in its own words, and what a phone sorts its list by.
 //!
 //! herdr's objects pass through as they are, fields that nobody here knows included. The lists of all servers stand behind
-//! each other; every element says its `session`, and ids of a named session are `<session>/<id>`, as in every request.
+//! each other; every element says its `session`, and ids of a named session are `<session>/<id>`, as in every request. What
+//! could not be asked for is no row: one without an id, and a second one with the same.
 
 use alloc::borrow::ToOwned as _;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
@@ -45,6 +46,16 @@ pub fn body(surveyed: &Surveyed, subagents: &BTreeMap<PaneId, Subagents>) -> Val
 /// The lists that every snapshot has.
 const LISTS: [&str; 5] = ["agents", "layouts", "panes", "tabs", "workspaces"];
 
+/// By what the rows of a list are told apart, if it is one of these.
+fn id_of(list: &str) -> Option<&'static str> {
+    match list {
+        "agents" | "panes" => Some("pane_id"),
+        "tabs" => Some("tab_id"),
+        "workspaces" => Some("workspace_id"),
+        _ => None,
+    }
+}
+
 /// Members that name something of one server.
 const IDS: [&str; 8] = [
     "pane_id",
@@ -61,9 +72,11 @@ const IDS: [&str; 8] = [
 fn add(snapshot: &mut Map<String, Value>, session: &HerdrSession, fields: &Map<String, Value>) {
     for (key, value) in fields {
         let mut value = value.clone();
-        if session.name().is_some() {
-            qualify_member(key, &mut value, session);
+        if let (Some(id), Value::Array(rows)) = (id_of(key), &mut value) {
+            let mut ids = BTreeSet::new();
+            rows.retain(|row| filled(row, id).is_some_and(|id| ids.insert(id.to_owned())));
         }
+        qualify_member(key, &mut value, session);
         match (value, snapshot.get_mut(key)) {
             (Value::Array(mut elements), known) => {
                 for element in elements.iter_mut().filter_map(Value::as_object_mut) {
@@ -76,9 +89,15 @@ fn add(snapshot: &mut Map<String, Value>, session: &HerdrSession, fields: &Map<S
                 }
             }
             (_, Some(_)) => {}
+            // A list that is none is empty.
+            _ if LISTS.contains(&key.as_str()) => {}
             (value, None) => drop(snapshot.insert(key.to_owned(), value)),
         }
     }
+}
+
+fn filled<'a>(row: &'a Value, key: &str) -> Option<&'a str> {
+    row.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty())
 }
 
 fn qualify_member(key: &str, value: &mut Value, session: &HerdrSession) {
@@ -244,7 +263,42 @@ mod tests {
         let sessions = [HerdrSession::DEFAULT, HerdrSession::named("work")];
         let servers = sessions.into_iter().map(|session| (session, fields.clone())).collect();
         let snapshot = snapshot(&Surveyed { servers, ..Surveyed::default() });
-        assert_eq!(snapshot["agents"].as_array().unwrap().len(), 6);
-        assert_eq!((&snapshot["panes"], &snapshot["version"]), (&json!("none"), &json!({"pane_id": "w1:p1"})));
+        assert_eq!((&snapshot["agents"], &snapshot["panes"]), (&json!([]), &json!([])));
+        assert_eq!(snapshot["version"], json!({"pane_id": "w1:p1"}));
+    }
+
+    #[test]
+    fn what_could_not_be_asked_for_is_no_row_and_no_pane_is_taken_for_another() {
+        let odd = json!({
+            "agents": [
+                {"agent": "claude"},
+                {"pane_id": 7, "agent": "claude"},
+                {"pane_id": " ", "agent": "claude"},
+                [],
+                null,
+                {"pane_id": "w1:p1", "agent": "claude", "agent_status": "blocked", "state_change_seq": 5},
+                {"pane_id": "w1:p1", "agent": "codex", "agent_status": "idle", "state_change_seq": 9},
+                {"pane_id": "work/w1:p1", "agent": "pi", "agent_status": 1, "state_change_seq": -1, "name": {"a": []}},
+                {"pane_id": "demo", "agent": ["pi"], "agent_status": null, "state_change_seq": 1.5},
+            ],
+            "panes": {"w1:p1": {}},
+            "tabs": [{"tab_id": "w1:t1"}, {"tab_id": "w1:t1", "label": "again"}, {"label": "none"}],
+            "focused_pane_id": "work/w1:p1",
+            "more": [{"pane_id": 7}, 7],
+        });
+        let fields = odd.as_object().unwrap().clone();
+        let servers = vec![(HerdrSession::DEFAULT, fields.clone()), (HerdrSession::named("work"), fields)];
+        let agents = BTreeMap::from([(PaneId::from("work/w1:p1"), facts("rake", Some(7)))]);
+        let snapshot = snapshot(&Surveyed { servers, agents, ..Surveyed::default() });
+        let panes = ["w1:p1", "default/work/w1:p1", "default/demo", "work/w1:p1", "work/work/w1:p1", "work/demo"];
+        assert_eq!(column(&snapshot, "agents", "pane_id"), panes);
+        assert_eq!(column(&snapshot, "agents", "agent")[..3], [json!("claude"), json!("pi"), json!(["pi"])]);
+        assert_eq!(column(&snapshot, "agents", "branch"), ["", "", "", "rake", "", ""]);
+        assert_eq!(column(&snapshot, "agents", "attention_rank"), [0, 4, 4, 0, 4, 4]);
+        assert_eq!(column(&snapshot, "agents", "recency_rank"), [1, 3, 2, 0, 5, 4]);
+        assert_eq!(column(&snapshot, "tabs", "tab_id"), ["w1:t1", "work/w1:t1"]);
+        assert_eq!(snapshot["panes"], json!([]));
+        assert_eq!(snapshot["focused_pane_id"], "default/work/w1:p1");
+        assert_eq!(snapshot["more"].as_array().unwrap().len(), 4);
     }
 }

@@ -221,6 +221,10 @@ impl HerdrAsk {
             {
                 Verdict::Unknown(failure.text.to_string())
             }
+            // The other way it would be as long, and what is cut there is not told.
+            Outcome::Failed(failure) if failure.kind == FailureKind::TooLarge => {
+                Verdict::Failed(failure.text.to_string())
+            }
             Outcome::Failed(failure) => Verdict::OtherWay(Some(failure.text.to_string())),
             _ => Verdict::OtherWay(Some(answer::UNEXPECTED.to_string())),
         };
@@ -249,6 +253,9 @@ impl HerdrAsk {
 
     fn handle_cli(&mut self, outcome: Outcome<'_>) {
         match outcome {
+            Outcome::Ran { stdout, .. } if stdout.len() >= limits::HERDR_ANSWER_BYTES && !self.question.types() => {
+                self.fail_with(&alloc::format!("answer of over {} bytes", limits::HERDR_ANSWER_BYTES));
+            }
             Outcome::Ran { exit, stdout, stderr } => match answer::of_cli(&self.question, exit, stdout, stderr) {
                 Verdict::Reply(reply) => self.reply(reply),
                 Verdict::NoSuchAgent => self.fail(HerdrError::NoSuchAgent),

@@ -319,10 +319,9 @@ pub(super) fn wanted_by(agent: &PaneAgent) -> Wanted {
 }
 
 pub(super) fn could_own_the_same(agent: &PaneAgent, other: &PaneAgent) -> bool {
-    let is_other = other.pane != agent.pane;
-    let is_of_kind = AgentKind::from_label(&other.kind_label) == AgentKind::from_label(&agent.kind_label);
-    let place = |agent: &PaneAgent| agent.directory().map(|cwd| String::from(without_final_slash(cwd)));
-    is_other && is_of_kind && other.session.is_none() && place(other) == place(agent)
+    let is_of_kind = || AgentKind::from_label(&other.kind_label) == AgentKind::from_label(&agent.kind_label);
+    let is_there = || other.directory().map(without_final_slash) == agent.directory().map(without_final_slash);
+    other.session.is_none() && other.pane != agent.pane && is_there() && is_of_kind()
 }
 
 /// The newest conversation, or the newest file if none holds one.

@@ -10,7 +10,7 @@
 
 use alloc::borrow::ToOwned as _;
 use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -26,7 +26,7 @@ use crate::agent::locate::Wanted;
 use crate::config::{Config, HerdrMode, Roots};
 use crate::ids::PaneId;
 use crate::io::{Op, Outcome};
-use crate::limits::{BRANCH_FRESH, LOCATE_AGAIN, MAX_BRANCHES};
+use crate::limits::{BRANCH_FRESH, LOCATE_AGAIN, MAX_BRANCHES, MAX_SURVEYED_AGENTS};
 use crate::machine::{Machine, Tag};
 use crate::time::{Instant, Now};
 
@@ -180,11 +180,13 @@ impl Survey {
             let failed = core::mem::take(&mut self.found.failed);
             return self.finish(Err(failed));
         }
-        let mut agents = Vec::new();
+        let (mut agents, mut panes) = (Vec::new(), BTreeSet::new());
         for (session, fields) in &self.found.servers {
             let listed = fields.get("agents").and_then(Value::as_array).into_iter().flatten();
-            agents.extend(listed.filter_map(|agent| PaneAgent::from_snapshot(agent, session)));
+            let listed = listed.filter_map(|agent| PaneAgent::from_snapshot(agent, session));
+            agents.extend(listed.filter(|agent| panes.insert(agent.pane.clone())));
         }
+        agents.truncate(MAX_SURVEYED_AGENTS);
         for agent in &agents {
             let conversation = conversation_of(agent, &agents);
             let directory = agent.foreground_cwd.clone().or_else(|| agent.cwd.clone());

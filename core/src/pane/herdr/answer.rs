@@ -2,6 +2,7 @@
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::{String, ToString as _};
 
@@ -158,7 +159,9 @@ fn reply_to(question: &Question, answer: &Value) -> Option<Reply> {
         Question::Snapshot(_) => result.get("snapshot")?.as_object().cloned().map(Reply::Snapshot),
         Question::Agents(_) => {
             let agents = result.get("agents")?.as_array()?;
-            Some(Reply::Agents(agents.iter().filter_map(|agent| PaneAgent::from_value(agent, None)).collect()))
+            let agents = agents.iter().filter_map(|agent| PaneAgent::from_value(agent, None));
+            let mut panes = BTreeSet::new();
+            Some(Reply::Agents(agents.filter(|agent| panes.insert(agent.pane.clone())).collect()))
         }
         Question::Type(..) | Question::Press(..) => Some(Reply::Done),
         Question::Screen(..) | Question::Rows(..) => {

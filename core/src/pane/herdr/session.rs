@@ -10,6 +10,7 @@ use alloc::string::String;
 use crate::config::Herdr;
 use crate::ids::PaneId;
 use crate::limits::MAX_HERDR_SESSION_BYTES;
+use crate::pane::name::PaneName;
 
 /// One server of herdr.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -49,13 +50,21 @@ impl HerdrSession {
         self.0.as_deref()
     }
 
-    /// What clients call what this server calls so: a pane, a tab, a workspace.
+    /// What clients call what this server calls so: a pane, a tab, a workspace. [`of`](Self::of) leads back to it, whatever
+    /// it is.
     #[must_use]
     pub fn qualified(&self, id: &str) -> String {
         match &self.0 {
             Some(name) => format!("{name}/{id}"),
-            None => id.to_owned(),
+            None if Self::is_plain(id) => id.to_owned(),
+            None => format!("{DEFAULT}/{id}"),
         }
+    }
+
+    /// Whether a client that says no more than this means a pane of the default server: not one of another server, and none
+    /// that is not herdr's.
+    fn is_plain(id: &str) -> bool {
+        !id.contains('/') && PaneName::of(&PaneId::from(id)) == PaneName::Herdr
     }
 
     /// Where a named session keeps its things; none for what names none. A name is data from outside: what herdr itself
@@ -81,7 +90,7 @@ pub(crate) fn socket_in(directory: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{HerdrSession, is_session_name};
+    use super::{HerdrSession, PaneName, is_session_name};
     use crate::ids::PaneId;
 
     #[test]
@@ -93,6 +102,25 @@ mod tests {
         assert_eq!(of("work/a/b"), (HerdrSession::named("work"), PaneId::from("a/b")));
         assert_eq!(HerdrSession::named("work").qualified("w1:p1"), "work/w1:p1");
         assert_eq!(HerdrSession::DEFAULT.qualified("w1:p1"), "w1:p1");
+    }
+
+    #[test]
+    fn what_a_server_calls_a_pane_leads_back_to_it() {
+        for (id, called) in [
+            ("w1:p1", "w1:p1"),
+            ("work/w1:p1", "default/work/w1:p1"),
+            ("/", "default//"),
+            ("demo", "default/demo"),
+            ("claude:latest", "default/claude:latest"),
+            ("claude", "claude"),
+        ] {
+            assert_eq!(HerdrSession::DEFAULT.qualified(id), called);
+            for session in [HerdrSession::DEFAULT, HerdrSession::named("work")] {
+                let pane = PaneId(session.qualified(id));
+                assert_eq!(HerdrSession::of(&pane), (session, PaneId::from(id)));
+                assert_eq!(PaneName::of(&pane), PaneName::Herdr, "{pane}");
+            }
+        }
     }
 
     #[test]

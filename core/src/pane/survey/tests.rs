@@ -1,5 +1,5 @@
 use alloc::format;
-use alloc::string::String;
+use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use serde_json::json;
@@ -88,6 +88,25 @@ fn a_session_that_fails_is_left_out_unless_all_do() {
     let both = ["herdr api snapshot: too slow", "herdr --session work api snapshot: too slow"];
     let failed = survey(&mut world, 0, Memory::default()).0.unwrap_err();
     assert_eq!(failed.into_iter().map(|(_, why)| why).collect::<Vec<_>>(), both);
+}
+
+#[test]
+fn of_rows_with_one_pane_the_first_counts_and_of_very_many_the_first_are_looked_at() {
+    let mut world = world();
+    let row = |pane: &str, cwd: &str| json!({"pane_id": pane, "agent": "claude", "agent_status": "idle", "cwd": cwd});
+    let mut rows =
+        alloc::vec![json!(7), row("w1:p1", "/home/u/project"), row("w1:p1", "/nowhere"), json!({"agent": "pi"})];
+    rows.extend((0..3_000).map(|n| row(&format!("w2:p{n}"), "/home/u/project")));
+    world.answers.push_back(json!({"result": {"snapshot": {"agents": rows}}}).to_string().into_bytes());
+    let (surveyed, _) = survey(&mut world, 0, Memory::default());
+    let agents = surveyed.unwrap().agents;
+    assert_eq!(agents.len(), 2_048);
+    let first = &agents[&PaneId::from("w1:p1")];
+    assert_eq!(
+        (first.branch.as_str(), first.agent.as_ref().unwrap().cwd.as_deref()),
+        ("blue", Some("/home/u/project"))
+    );
+    assert!(agents.contains_key(&PaneId::from("w2:p2046")) && !agents.contains_key(&PaneId::from("w2:p2047")));
 }
 
 #[test]
