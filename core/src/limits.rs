@@ -299,15 +299,22 @@ pub const STORE_PART_BYTES: usize = 4 * 1024 * 1024;
 /// Parts of one message in a store. Those behind them are left out.
 pub const MAX_STORE_PARTS: usize = 1_024;
 
-/// Messages of a store that are held at once, from the first that has not settled.
+/// Messages of a store of files that are held at once, from the first that has not settled.
 pub const STORE_WINDOW: usize = 8;
+
+/// Messages of a database that are held at once, from the first that has not settled.
+pub const STORE_ROWS: usize = 256;
+
+/// Bytes of an answer with messages of a database, or with their parts. What finds no room is asked for again; a message that
+/// alone is longer gets [`STORE_ANSWER_BYTES`].
+pub const STORE_ROWS_BYTES: usize = 2 * 1024 * 1024;
 
 /// Settled messages of a session that are known one by one: a message that is stored late, with an older time than the
 /// newest of these, is shown all the same; what would lie before all of them is not.
-pub const STORE_LATE: usize = 128;
+pub const STORE_LATE: usize = 1_024;
 
 /// Messages whose places are known at once, from the first that has not settled.
-pub const STORE_PLACES: usize = 4_096;
+pub const STORE_PLACES: usize = 16_384;
 
 /// Databases of one agent that are asked.
 pub const MAX_STORE_DATABASES: usize = 8;

@@ -5,123 +5,17 @@
 
 mod feeding;
 
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
-use std::thread;
+use std::path::Path;
 
-use feeding::{Feeding, said};
+use feeding::home::{Home, NOON, by_id, text};
+use feeding::said;
+use feeding::service::{Service, assistant, bash, serving, user};
 use panewire_core::agent::AgentKind;
-use panewire_core::agent::locate::{Locate, LocateError, Located, Wanted};
+use panewire_core::agent::locate::{LocateError, Wanted};
 use panewire_core::agent::sessions::Sessions;
-use panewire_core::config::{Config, Roots};
 use panewire_core::ids::SessionId;
-use panewire_core::source::spool::Stored;
 use panewire_host::Clock;
-use rusqlite::Connection;
 use serde_json::{Value, json};
-
-/// A moment that is long ago.
-const NOON: i64 = 1_784_545_397_000;
-
-/// A home directory with opencode in it.
-struct Home {
-    directory: tempfile::TempDir,
-    database: Option<Connection>,
-}
-
-impl Home {
-    fn new() -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        for name in ["data", "state", "ours"] {
-            std::fs::create_dir(directory.path().join(name)).unwrap();
-        }
-        Self { directory, database: None }
-    }
-
-    /// The same with a database, as opencode leaves it while it runs.
-    fn with_database() -> Self {
-        let mut home = Self::new();
-        let connection = Connection::open(home.path("data/opencode.db")).unwrap();
-        connection
-            .execute_batch(
-                "PRAGMA journal_mode = WAL;
-                CREATE TABLE session (id TEXT PRIMARY KEY, project_id TEXT, parent_id TEXT, directory TEXT, title TEXT,
-                    time_created INTEGER, time_updated INTEGER);
-                CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT, time_created INTEGER, time_updated INTEGER,
-                    data TEXT);
-                CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT, session_id TEXT, time_created INTEGER,
-                    time_updated INTEGER, data TEXT);
-                CREATE TABLE session_message (id TEXT PRIMARY KEY, session_id TEXT, type TEXT, time_created INTEGER,
-                    time_updated INTEGER, data TEXT);",
-            )
-            .unwrap();
-        home.database = Some(connection);
-        home
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.directory.path().join(name)
-    }
-
-    fn text(&self, name: &str) -> String {
-        self.path(name).to_str().unwrap().to_owned()
-    }
-
-    fn roots(&self) -> Roots {
-        Roots { opencode: self.text("data"), opencode_state: self.text("state"), ..Roots::below(&self.text("nobody")) }
-    }
-
-    fn config(&self) -> Config {
-        feeding::config(self.roots(), &self.text("ours"))
-    }
-
-    fn put(&self, sql: &str, values: impl rusqlite::Params) {
-        self.database.as_ref().unwrap().execute(sql, values).unwrap();
-    }
-
-    fn session(&self, id: &str, parent: Option<&str>, directory: &str, updated: i64) {
-        let sql = "INSERT INTO session VALUES (?1, 'p', ?2, ?3, 'a title', ?4, ?4)";
-        self.put(sql, (id, parent, directory, NOON + updated));
-    }
-
-    fn message(&self, at: i64, id: &str, data: &Value) {
-        let sql = "INSERT OR REPLACE INTO message VALUES (?1, 'ses_1', ?2, ?2, ?3)";
-        self.put(sql, (id, NOON + at, data.to_string()));
-    }
-
-    fn part(&self, at: i64, message: &str, id: &str, data: &Value) {
-        let sql = "INSERT OR REPLACE INTO part VALUES (?1, ?2, 'ses_1', ?3, ?4, ?5)";
-        let created: Option<i64> = self.database.as_ref().and_then(|database| {
-            database.query_row("SELECT time_created FROM part WHERE id = ?1", [id], |row| row.get(0)).ok()
-        });
-        self.put(sql, (id, message, created.unwrap_or(NOON + at), NOON + at, data.to_string()));
-    }
-
-    fn locate(&self, cwd: Option<&str>, wanted: &Wanted) -> Result<Located, LocateError> {
-        let mut locate = Locate::new(AgentKind::Opencode, &self.roots(), cwd, wanted);
-        panewire_host::blocking::settle(&mut locate, Locate::take_result).unwrap()
-    }
-
-    fn feed(&self, located: &Located) -> Feeding {
-        let Located { path, under, session, recorded_cwd: directory, .. } = located.clone();
-        let stored = Stored { kind: AgentKind::Opencode, session, path, under, exists: true, directory };
-        Feeding::of(stored, &self.config())
-    }
-}
-
-fn by_id(id: &str) -> Wanted {
-    Wanted::Session(SessionId::from(id))
-}
-
-fn text(text: &str, ended: bool) -> Value {
-    let mut part = json!({"type": "text", "text": text, "time": {"start": NOON}});
-    if ended {
-        part["time"]["end"] = json!(NOON + 1);
-    }
-    part
-}
 
 #[test]
 fn the_database_is_followed_by_what_has_settled() {
@@ -234,13 +128,10 @@ fn a_directory_is_found_by_a_link_that_leads_to_it() {
 fn where_only_the_newer_table_holds_a_session_that_is_read() {
     let home = Home::with_database();
     home.session("ses_1", None, "/w", 1);
-    let put = |at: i64, id: &str, kind: &str, data: Value| {
-        let sql = "INSERT INTO session_message VALUES (?1, 'ses_1', ?2, ?3, ?3, ?4)";
-        home.put(sql, (id, kind, NOON + at, data.to_string()));
-    };
-    put(0, "msg_1", "user", json!({"text": "hello"}));
-    put(1, "msg_2", "agent-switched", json!({"agent": "plan"}));
-    put(2, "msg_3", "assistant", json!({"content": [{"type": "text", "text": "hi"}], "time": {"completed": NOON + 3}}));
+    home.document(0, "msg_1", "user", &json!({"text": "hello"}));
+    home.document(1, "msg_2", "agent-switched", &json!({"agent": "plan"}));
+    let said = json!({"content": [{"type": "text", "text": "hi"}], "time": {"completed": NOON + 3}});
+    home.document(2, "msg_3", "assistant", &said);
     let mut feeding = home.feed(&home.locate(None, &by_id("ses_1")).unwrap());
     assert_eq!(feeding.texts(), ["user: hello", "assistant: hi"]);
 }
@@ -271,130 +162,8 @@ fn sessions_are_found_in_every_generation_and_never_one_for_another() {
     let ids: Vec<&str> = newest.files.iter().map(|file| file.session.as_str()).collect();
     // The tree's file was made just now.
     assert_eq!(ids, ["ses_tree", "ses_else", "ses_new", "ses_old"]);
-    home.database = None;
-    std::fs::remove_file(home.path("data/opencode.db")).unwrap();
+    home.lose_database();
     assert_eq!(home.locate(None, &by_id("ses_new")), Err(LocateError::NoFile));
-}
-
-/// What a server answers to a path with its query: a status and a body.
-type Answers = dyn Fn(&str) -> (u16, Value) + Send + Sync;
-
-/// A server on loopback that answers every request as the service does, and notes what it was asked.
-struct Service {
-    url: String,
-    asked: Arc<Mutex<Vec<String>>>,
-    answers: Arc<Mutex<Arc<Answers>>>,
-}
-
-impl Service {
-    fn start(home: &Home, answers: impl Fn(&str) -> (u16, Value) + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let answers: Arc<Mutex<Arc<Answers>>> = Arc::new(Mutex::new(Arc::new(answers)));
-        let (noted, served) = (Arc::clone(&asked), Arc::clone(&answers));
-        // It ends with the test.
-        thread::spawn(move || {
-            for stream in listener.incoming() {
-                let answers = Arc::clone(&served.lock().unwrap());
-                serve(&stream.unwrap(), &noted, &*answers);
-            }
-        });
-        let service = Self { url, asked, answers };
-        service.announce(home, std::process::id());
-        service
-    }
-
-    /// Says where it is, as the process of this number.
-    fn announce(&self, home: &Home, pid: u32) {
-        let said = json!({"id": "s", "version": "2.0.1", "url": self.url, "pid": pid, "password": "pass:word"});
-        std::fs::write(home.path("state/service.json"), said.to_string()).unwrap();
-    }
-
-    fn answer(&self, answers: impl Fn(&str) -> (u16, Value) + Send + Sync + 'static) {
-        *self.answers.lock().unwrap() = Arc::new(answers);
-    }
-
-    fn take_asked(&self) -> Vec<String> {
-        std::mem::take(&mut self.asked.lock().unwrap())
-    }
-}
-
-fn serve(mut stream: &TcpStream, asked: &Mutex<Vec<String>>, answers: &Answers) {
-    let mut reader = BufReader::new(stream);
-    let mut lines = Vec::new();
-    loop {
-        let mut line = String::new();
-        if reader.read_line(&mut line).unwrap() == 0 || line.trim().is_empty() {
-            break;
-        }
-        lines.push(line.trim().to_owned());
-    }
-    let path = lines[0].split(' ').nth(1).unwrap().to_owned();
-    // base64 of `opencode:pass:word`.
-    let authorized = lines.iter().any(|line| line == "authorization: Basic b3BlbmNvZGU6cGFzczp3b3Jk");
-    let (status, body) = if authorized { answers(&path) } else { (401, json!({"error": "unauthorized"})) };
-    asked.lock().unwrap().push(path);
-    let body = body.to_string();
-    let head =
-        format!("HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n", body.len());
-    let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes()));
-}
-
-fn session_info(id: &str, directory: &str) -> Value {
-    json!({"id": id, "title": "a title", "location": {"directory": directory}, "time": {"created": NOON, "updated": NOON + 5}})
-}
-
-/// The messages of a session as the service pages them: `order` and `limit`, or a cursor.
-fn paged(messages: &[Value], path: &str, key: &str) -> Value {
-    let query = path.split_once('?').map_or("", |(_, query)| query);
-    let get = |name: &str| query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
-    let limit: usize = get("limit").unwrap().parse().unwrap();
-    assert!(limit <= 200 && get("cursor").is_none_or(|_| get("order").is_none()), "{path}");
-    let mut ordered = messages.to_vec();
-    let mut from = 0;
-    if let Some(cursor) = get("cursor") {
-        from = cursor.strip_prefix("c%2B").unwrap().parse().unwrap();
-    } else if get("order") == Some("desc") {
-        ordered.reverse();
-    }
-    let page: Vec<Value> = ordered.iter().skip(from).take(limit).cloned().collect();
-    let end = from + page.len();
-    let next = (end < ordered.len() && get("order") != Some("desc")).then(|| format!("c+{end}"));
-    let more = (end < ordered.len()).then(|| "more".to_owned());
-    json!({key: page, "cursor": {"previous": null, "next": next.or(more)}})
-}
-
-fn user(at: i64, text: &str) -> Value {
-    json!({"id": format!("msg_{at:03}"), "type": "user", "text": text, "time": {"created": NOON + at}})
-}
-
-fn assistant(at: i64, completed: bool, content: Value) -> Value {
-    let mut message =
-        json!({"id": format!("msg_{at:03}"), "type": "assistant", "content": content, "time": {"created": NOON + at}});
-    if completed {
-        message["time"]["completed"] = json!(NOON + at + 1);
-    }
-    message
-}
-
-fn bash(status: &str) -> Value {
-    let mut tool = json!({"type": "tool", "id": "call_1", "name": "bash", "time": {"created": NOON},
-        "state": {"status": status, "input": {"command": "ls"}}});
-    if status == "completed" {
-        tool["state"]["content"] = json!([{"type": "text", "text": "a.txt"}]);
-        tool["state"]["structured"] = json!({"exit": 0});
-    }
-    tool
-}
-
-fn serving(messages: Vec<Value>) -> impl Fn(&str) -> (u16, Value) {
-    move |path: &str| match path.split('?').next().unwrap() {
-        "/api/session/ses_1" => (200, json!({"data": session_info("ses_1", "/w")})),
-        "/api/session/ses_1/message" => (200, paged(&messages, path, "data")),
-        "/api/session" => (200, json!({"items": [session_info("ses_1", "/w"), session_info("ses_2", "/else")]})),
-        _ => (404, json!({"error": "not found"})),
-    }
 }
 
 #[test]

@@ -1,12 +1,16 @@
 //! A feed that really asks, one look at a time.
 #![allow(dead_code, reason = "each test file uses some of it")]
 
+pub(crate) mod home;
+pub(crate) mod service;
+
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 use panewire_core::agent::{Caps, Line, Reader as _, spooled::SpoolReader};
 use panewire_core::config::{Config, Demo, Herdr, HerdrMode, Push, Roots, Server};
 use panewire_core::entry::{Body, Entry, Role};
+use panewire_core::io::{Cell, Op};
 use panewire_core::limits::Limits;
 use panewire_core::machine::Machine as _;
 use panewire_core::source::spool::{Feed, FeedEvent, Spool, Stored};
@@ -38,6 +42,8 @@ pub(crate) struct Feeding {
     spool: PathBuf,
     /// What the last look asked.
     pub(crate) asked: Vec<String>,
+    /// What it asked a database, and with which values.
+    pub(crate) queries: Vec<(&'static str, Vec<Cell>)>,
     pub(crate) troubles: Vec<String>,
 }
 
@@ -48,13 +54,26 @@ impl Feeding {
         let feeder = stored.kind.feeder(&stored, config).unwrap();
         let spool = Spool::new(&config.state_dir, stored.kind.label(), &stored.session)
             .recorded_in(stored.directory.as_deref());
-        Self { feed: Feed::new(spool, feeder), spool: source.path.into(), asked: Vec::new(), troubles: Vec::new() }
+        Self {
+            feed: Feed::new(spool, feeder),
+            spool: source.path.into(),
+            asked: Vec::new(),
+            queries: Vec::new(),
+            troubles: Vec::new(),
+        }
     }
 
     /// One look, to its end.
     pub(crate) fn look(&mut self) -> Vec<Entry> {
+        self.look_only();
+        entries(&self.spool)
+    }
+
+    /// The same, without reading the spool.
+    pub(crate) fn look_only(&mut self) {
         let (clock, performer) = (Clock::start(), Performer::new());
         self.asked.clear();
+        self.queries.clear();
         self.feed.look(clock.now());
         let mut waiting = VecDeque::new();
         loop {
@@ -63,6 +82,9 @@ impl Feeding {
             }
             let Some((tag, op)) = waiting.pop_front() else { break };
             self.asked.push(format!("{op:?}").split(' ').next().unwrap().to_owned());
+            if let Op::Query { sql, parameters, .. } = &op {
+                self.queries.push((sql, parameters.clone()));
+            }
             let answer = performer.perform(&op, &Limit::begin(Cancel::default()));
             self.feed.handle_outcome(clock.now(), tag, answer.outcome());
         }
@@ -71,7 +93,6 @@ impl Feeding {
                 self.troubles.push(text);
             }
         }
-        entries(&self.spool)
     }
 
     pub(crate) fn texts(&mut self) -> Vec<String> {

@@ -1,48 +1,36 @@
 //! The SQLite store: tables `message` and `part`, or `session_message` where only that holds the session.
 //!
-//! A look asks whether the files of the database have changed, and if so where messages lie that have not settled; then for the first of
-//! these, and those of their parts that were written since.
+//! ```text
+//!  files changed? ── the rows made since the newest that was seen ──▶ messages that have not settled ──▶ their parts
+//!        │ nothing was seen yet, or that row is gone                        ▲
+//!        └─▶ is the session here? ──▶ the newest row ──▶ all places behind what has settled
+//! ```
 
-use alloc::collections::{BTreeMap, VecDeque};
+mod queries;
+mod row;
+
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
-use super::block::Message;
+use self::queries::{HAS_SESSION, PARTS, Shape};
+use self::row::{Cursor, Row};
+pub(super) use self::row::{number, text};
+use super::block::{Author, Message};
 use super::settle::{self, Behind};
 use super::tree::is_recent;
 use super::v1::{self, Content, Part};
-use super::{block::Author, v2};
+use super::v2;
 use crate::agent::drift::Drift;
 use crate::ids::SessionId;
 use crate::io::{Cell, Facts, FailureKind, Op, Outcome};
-use crate::limits::{STORE_ANSWER_BYTES, STORE_PART_BYTES, STORE_PLACES, STORE_QUERY, STORE_SENT, STORE_WINDOW};
+use crate::limits::{
+    STORE_ANSWER_BYTES, STORE_PART_BYTES, STORE_PLACES, STORE_QUERY, STORE_ROWS, STORE_ROWS_BYTES, STORE_SENT,
+};
 use crate::machine::{Asks, Machine, Tag};
 use crate::source::json::Value;
 use crate::source::spool::{Feeder, Place, Spool};
 use crate::time::Now;
-
-const HAS_SESSION: &str = "SELECT EXISTS (SELECT 1 FROM session WHERE id = ?1), \
-    EXISTS (SELECT 1 FROM message WHERE session_id = ?1)";
-
-/// Where messages lie, behind the newest of which nothing is known.
-const PLACES: &str = "SELECT id, time_created FROM message \
-    WHERE session_id = ?1 AND (time_created, id) > (?2, ?3) ORDER BY time_created, id LIMIT ?4";
-
-/// The same where messages are whole documents.
-const DOCUMENT_PLACES: &str = "SELECT id, time_created FROM session_message \
-    WHERE session_id = ?1 AND (time_created, id) > (?2, ?3) ORDER BY time_created, id LIMIT ?4";
-
-// The plus keeps an index of sessions out of this: the ids alone are the way to the rows.
-const MESSAGES: &str = "SELECT id, time_created, CASE WHEN length(data) > ?3 THEN NULL ELSE data END FROM message \
-    WHERE id IN (SELECT value FROM json_each(?1)) AND +session_id = ?2 ORDER BY time_created, id";
-
-const PARTS: &str = "SELECT message_id, time_created, id, time_updated, length(data), \
-    CASE WHEN length(data) > ?3 THEN NULL ELSE data END FROM part \
-    WHERE message_id IN (SELECT value FROM json_each(?1)) AND +session_id = ?2 AND time_updated >= ?4 \
-    ORDER BY message_id, time_created, id";
-
-const DOCUMENTS: &str = "SELECT id, time_created, CASE WHEN length(data) > ?3 THEN NULL ELSE data END, type \
-    FROM session_message WHERE id IN (SELECT value FROM json_each(?1)) AND +session_id = ?2 ORDER BY time_created, id";
 
 /// Feeds a spool from a database.
 #[derive(Debug)]
@@ -58,9 +46,11 @@ pub(super) struct Database {
     /// What the files were when nothing was left to settle in them.
     seen: Option<Files>,
     files: Files,
-    /// Where messages lie that have not settled, in order; and whether there are more behind them.
-    ahead: VecDeque<Place>,
-    more: bool,
+    /// The newest row that was seen, if all that was made before it was looked at.
+    cursor: Option<Cursor>,
+    /// Where messages lie that have not settled, in order; and behind which place there may be more, on the way through all.
+    ahead: BTreeSet<Place>,
+    more_behind: Option<Place>,
     window: Vec<Row>,
     behind: Behind,
     /// Parts that were read of messages that have not settled.
@@ -77,33 +67,23 @@ pub(super) struct Database {
 /// The database and its write-ahead log.
 type Files = [Option<Facts>; 2];
 
-/// In which tables the session is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shape {
-    Parts,
-    Documents,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Idle,
     Facts(usize),
     Probe,
-    /// Places are to be asked for.
+    /// It is to be asked what is new, or where everything lies.
     Probed,
+    Newest,
+    News,
     Places,
     Placed,
     Messages,
-    Parts,
+    /// `long`: of one message alone, however long it is.
+    Parts {
+        long: bool,
+    },
     Loaded,
-}
-
-/// One message.
-#[derive(Debug)]
-struct Row {
-    place: Place,
-    kind: String,
-    data: Option<String>,
 }
 
 impl Database {
@@ -118,8 +98,9 @@ impl Database {
             stage: Stage::Idle,
             seen: None,
             files: [None; 2],
-            ahead: VecDeque::new(),
-            more: false,
+            cursor: None,
+            ahead: BTreeSet::new(),
+            more_behind: None,
             window: Vec::new(),
             behind: Behind { any: false, assistant: false, quiet: false },
             kept: BTreeMap::new(),
@@ -141,11 +122,18 @@ impl Database {
     pub(super) fn relocate(&mut self, path: &str) {
         if self.path != path {
             self.path = path.into();
-            (self.found, self.is_silent, self.shape, self.seen) = (false, false, None, None);
+            (self.found, self.is_silent, self.shape) = (false, false, None);
+            self.forget();
         }
     }
 
-    fn ask(&mut self, stage: Stage, sql: &'static str, parameters: Vec<Cell>) {
+    /// Whatever is there is looked at again.
+    fn forget(&mut self) {
+        (self.seen, self.cursor, self.more_behind) = (None, None, None);
+        self.ahead.clear();
+    }
+
+    fn ask(&mut self, stage: Stage, sql: &'static str, parameters: Vec<Cell>, answer_cap: usize) {
         self.stage = stage;
         self.asked = Some(self.asks.ask(Op::Query {
             database: self.path.clone(),
@@ -153,7 +141,7 @@ impl Database {
             sql,
             parameters,
             within: STORE_QUERY,
-            answer_cap: STORE_ANSWER_BYTES,
+            answer_cap,
         }));
     }
 
@@ -180,37 +168,91 @@ impl Database {
             if self.found && self.has_settled {
                 self.stage = Stage::Probed;
             } else {
-                self.ask(Stage::Probe, HAS_SESSION, [Cell::Text(self.session.to_string())].into());
+                let session = Cell::Text(self.session.to_string());
+                self.ask(Stage::Probe, HAS_SESSION, [session].into(), STORE_ANSWER_BYTES);
             }
         }
     }
 
-    fn ask_places(&mut self, spool: &Spool) {
-        let from = spool.all_settled().floor().cloned().unwrap_or(Place { time: i64::MIN, id: String::new() });
-        let sql = if self.shape == Some(Shape::Documents) { DOCUMENT_PLACES } else { PLACES };
+    const fn shape(&self) -> Shape {
+        match self.shape {
+            Some(Shape::Documents) => Shape::Documents,
+            Some(Shape::Parts) | None => Shape::Parts,
+        }
+    }
+
+    /// Asks what is new since the last look, or for the row behind which everything will be.
+    fn ask_news(&mut self) {
+        let shape = self.shape();
+        match &self.cursor {
+            Some(cursor) => {
+                let parameters = [Cell::Integer(cursor.row), Cell::Integer(places_at_once())];
+                self.ask(Stage::News, shape.news(), parameters.into(), STORE_ANSWER_BYTES);
+            }
+            None => self.ask(Stage::Newest, shape.newest(), Vec::new(), STORE_ANSWER_BYTES),
+        }
+    }
+
+    fn handle_news(&mut self, rows: &[Vec<Cell>]) {
+        let first = rows.first().and_then(|row| Cursor::of(row));
+        if first.is_none() || first != self.cursor {
+            // What was seen last is gone or has moved: nothing tells what is new.
+            self.forget();
+            return self.ask_news();
+        }
+        let is_ours = |row: &&Vec<Cell>| row.get(3).and_then(text).is_some_and(|id| id == self.session.as_str());
+        let place = |row: &Vec<Cell>| Some(Place { time: number(row.get(2)?), id: text(row.get(1)?)?.clone() });
+        let new: Vec<Place> = rows.iter().skip(1).filter(is_ours).filter_map(place).collect();
+        self.ahead.extend(new);
+        let last = rows.last().and_then(|row| Cursor::of(row));
+        let is_all = last == self.cursor || rows.len() < STORE_PLACES;
+        self.cursor = last;
+        if is_all {
+            self.stage = Stage::Placed;
+        } else {
+            self.ask_news();
+        }
+    }
+
+    /// Asks where messages lie behind this place.
+    fn ask_places(&mut self, from: Option<Place>) {
+        let from = from.unwrap_or(Place { time: i64::MIN, id: String::new() });
         let parameters = [
             Cell::Text(self.session.to_string()),
             Cell::Integer(from.time),
             Cell::Text(from.id),
-            Cell::Integer(i64::try_from(STORE_PLACES).unwrap_or(i64::MAX)),
+            Cell::Integer(places_at_once()),
         ];
-        self.ask(Stage::Places, sql, parameters.into());
+        self.ask(Stage::Places, self.shape().places(), parameters.into(), STORE_ANSWER_BYTES);
+    }
+
+    fn handle_places(&mut self, rows: &[Vec<Cell>], truncated: bool) {
+        let place = |row: &Vec<Cell>| Some(Place { time: number(row.get(1)?), id: text(row.first()?)?.clone() });
+        let places: Vec<Place> = rows.iter().filter_map(place).collect();
+        self.more_behind = places.last().filter(|_| truncated || rows.len() >= STORE_PLACES).cloned();
+        self.ahead.extend(places);
+        self.stage = Stage::Placed;
     }
 
     fn take_places(&mut self, spool: &Spool) {
         self.ahead.retain(|place| !spool.all_settled().holds(place));
-        if self.ahead.is_empty() {
-            self.stage = Stage::Idle;
-        } else {
-            self.ask_messages();
+        match self.more_behind.take() {
+            Some(place) if self.ahead.is_empty() => self.ask_places(Some(place)),
+            more => {
+                self.more_behind = more;
+                if self.ahead.is_empty() {
+                    self.stage = Stage::Idle;
+                } else {
+                    self.ask_messages();
+                }
+            }
         }
     }
 
     /// Asks for the first of those that have not settled, and one more that tells what is behind them.
     fn ask_messages(&mut self) {
-        let sql = if self.shape == Some(Shape::Documents) { DOCUMENTS } else { MESSAGES };
-        let parameters = self.parameters(self.ahead.iter().take(STORE_WINDOW.saturating_add(1)));
-        self.ask(Stage::Messages, sql, parameters);
+        let parameters = self.parameters(self.ahead.iter().take(STORE_ROWS.saturating_add(1)));
+        self.ask(Stage::Messages, self.shape().messages(), parameters, STORE_ROWS_BYTES);
     }
 
     fn parameters<'a>(&self, places: impl Iterator<Item = &'a Place>) -> Vec<Cell> {
@@ -226,50 +268,63 @@ impl Database {
     fn handle_probe(&mut self, rows: &[Vec<Cell>]) {
         let flag = |at: usize| rows.first().and_then(|row| row.get(at)) == Some(&Cell::Integer(1));
         (self.found, self.is_silent) = (flag(0), false);
-        self.shape = self.found.then_some(if flag(1) { Shape::Parts } else { Shape::Documents });
+        let shape = self.found.then_some(if flag(1) { Shape::Parts } else { Shape::Documents });
+        if self.shape != shape {
+            self.shape = shape;
+            self.forget();
+        }
         self.stage = Stage::Probed;
     }
 
     fn handle_messages(&mut self, rows: &[Vec<Cell>], truncated: bool) {
         self.window = rows.iter().filter_map(|row| Row::of(row)).collect();
         // What is not there any more is not asked for again.
-        let asked = STORE_WINDOW.saturating_add(1).min(self.ahead.len());
-        let (window, mut at) = (&self.window, 0_usize);
+        let asked = STORE_ROWS.saturating_add(1).min(self.ahead.len());
+        let came: BTreeSet<&Place> = self.window.iter().map(|row| &row.place).collect();
+        let mut at = 0_usize;
         self.ahead.retain(|place| {
             at = at.saturating_add(1);
-            truncated || at > asked || window.iter().any(|row| row.place == *place)
+            truncated || at > asked || came.contains(place)
         });
-        let more = truncated || self.more || self.ahead.len() > STORE_WINDOW;
-        let behind = self.window.get(STORE_WINDOW..).unwrap_or_default();
+        let more = truncated || self.more_behind.is_some() || self.ahead.len() > STORE_ROWS;
+        let behind = self.window.get(STORE_ROWS..).unwrap_or_default();
         self.behind =
             Behind { any: more, assistant: behind.iter().any(|row| row.author() == Author::Assistant), quiet: false };
-        self.window.truncate(STORE_WINDOW);
-        let window = &self.window;
-        self.kept.retain(|place, _| window.iter().any(|row| row.place == *place));
-        if self.window.is_empty() || self.shape == Some(Shape::Documents) {
+        self.window.truncate(STORE_ROWS);
+        self.keep_window();
+        if self.window.is_empty() || self.shape() == Shape::Documents {
             self.stage = Stage::Loaded;
-            return;
+        } else {
+            self.ask_parts(false);
         }
-        // Of the messages whose parts are known, what was written since; a clock's step is allowed for.
-        let newest = |row: &Row| {
-            let parts = self.kept.get(&row.place)?;
-            parts.values().map(|(updated, _)| *updated).max()
-        };
-        let margin = i64::try_from(STORE_SENT.as_millis()).unwrap_or(i64::MAX);
-        let since = self.window.iter().map(newest).min().flatten().map_or(i64::MIN, |at| at.saturating_sub(margin));
-        let mut parameters = self.parameters(self.window.iter().map(|row| &row.place));
-        parameters.push(Cell::Integer(since));
-        self.ask(Stage::Parts, PARTS, parameters);
     }
 
-    fn handle_parts(&mut self, rows: &[Vec<Cell>], truncated: bool) {
+    /// Only what belongs to the window is kept.
+    fn keep_window(&mut self) {
+        let places: BTreeSet<&Place> = self.window.iter().map(|row| &row.place).collect();
+        self.kept.retain(|place, _| places.contains(place));
+    }
+
+    /// Asks for the parts of the window; of messages whose parts are known, for what was written since.
+    fn ask_parts(&mut self, long: bool) {
+        let newest = |row: &Row| self.kept.get(&row.place)?.values().map(|(updated, _)| *updated).max();
+        // A clock's step is allowed for.
+        let margin = i64::try_from(STORE_SENT.as_millis()).unwrap_or(i64::MAX);
+        let since = self.window.iter().map(newest).min().flatten().filter(|_| !long);
+        let mut parameters = self.parameters(self.window.iter().map(|row| &row.place));
+        parameters.push(Cell::Integer(since.map_or(i64::MIN, |at| at.saturating_sub(margin))));
+        let answer_cap = if long { STORE_ANSWER_BYTES } else { STORE_ROWS_BYTES };
+        self.ask(Stage::Parts { long }, PARTS, parameters, answer_cap);
+    }
+
+    fn handle_parts(&mut self, rows: &[Vec<Cell>], truncated: bool, long: bool) {
+        let places: BTreeMap<String, Place> =
+            self.window.iter().map(|row| (row.place.id.clone(), row.place.clone())).collect();
         let mut last = None;
         for row in rows {
             let [message, created, id, updated, length, data] = row.as_slice() else { continue };
             let (Some(message), Some(id)) = (text(message), text(id)) else { continue };
-            let Some(place) = self.window.iter().find(|row| row.place.id == *message).map(|row| &row.place) else {
-                continue;
-            };
+            let Some(place) = places.get(message) else { continue };
             let content = match data {
                 Cell::Text(data) => Content::of(data.clone().into_bytes(), false),
                 _ => Content::damaged(b"too long to be shown", u64::try_from(number(length)).unwrap_or_default()),
@@ -278,13 +333,20 @@ impl Database {
             self.kept.entry(place.clone()).or_default().insert(part, (number(updated), content));
             last = Some(message.clone());
         }
-        if truncated && self.window.len() > 1 {
-            // Of the last message some parts are missing, of those that did not come at all all are: with fewer it fits.
+        if truncated {
+            // Of the last message some parts are missing, of those behind it all are.
             let complete = self.window.iter().take_while(|row| Some(&row.place.id) != last.as_ref()).count();
-            self.window.truncate(complete.clamp(1, self.window.len().saturating_sub(1)));
-            self.behind.any = true;
-            let window = &self.window;
-            self.kept.retain(|place, _| window.iter().any(|row| row.place == *place));
+            self.behind.any |= self.window.len() > complete.max(1);
+            self.window.truncate(complete.max(1));
+            self.keep_window();
+            if complete == 0 && !long {
+                return self.ask_parts(true);
+            }
+            if complete == 0 {
+                let message = last.unwrap_or_default();
+                self.trouble =
+                    Some(alloc::format!("message {message} in {} is too long: some of it is missing", self.path));
+            }
         }
         self.stage = Stage::Loaded;
     }
@@ -301,7 +363,7 @@ impl Database {
         let mut messages: Vec<(Message<'_>, Option<i64>)> = Vec::new();
         for (row, (parts, changed)) in window.iter().zip(&parts) {
             let data = Value(row.data.as_deref().unwrap_or("{}").as_bytes());
-            let message = if self.shape == Some(Shape::Documents) {
+            let message = if self.shape() == Shape::Documents {
                 v2::note(row.kind.as_bytes(), data, &self.path, &mut self.drift);
                 v2::message(row.place.clone(), row.kind.as_bytes(), data)
             } else {
@@ -311,51 +373,50 @@ impl Database {
             messages.push((message, *changed));
         }
         let settled = settle::window(&messages, self.behind, now.wall, spool);
-        self.stage = Stage::Idle;
         self.ahead.retain(|place| !spool.all_settled().holds(place));
         if !self.ahead.is_empty() {
             // What waits settles by the clock, too: it is looked at again although nothing was written.
             self.seen = None;
         }
-        if settled.is_some() {
-            if self.more && self.ahead.len() <= STORE_WINDOW {
-                self.ask_places(spool);
-            } else if !self.ahead.is_empty() {
-                self.ask_messages();
+        self.stage = Stage::Idle;
+        if settled.is_none() {
+            return;
+        }
+        match self.more_behind.take() {
+            Some(place) if self.ahead.len() <= STORE_ROWS => self.ask_places(Some(place)),
+            more => {
+                self.more_behind = more;
+                if !self.ahead.is_empty() {
+                    self.ask_messages();
+                }
             }
         }
     }
 }
 
-impl Row {
-    fn of(row: &[Cell]) -> Option<Self> {
-        let place = Place { time: number(row.get(1)?), id: text(row.first()?)?.clone() };
-        let kind = row.get(3).and_then(text).cloned().unwrap_or_default();
-        Some(Self { place, kind, data: row.get(2).and_then(text).cloned() })
-    }
-
-    fn author(&self) -> Author {
-        let by_role = self.data.as_deref().map(|data| v1::author(Value(data.as_bytes())));
-        if self.kind == "assistant" { Author::Assistant } else { by_role.unwrap_or(Author::Human) }
-    }
+/// As many places as are asked for at once.
+fn places_at_once() -> i64 {
+    i64::try_from(STORE_PLACES).unwrap_or(i64::MAX)
 }
 
 impl Feeder for Database {
     fn look(&mut self, _now: Now, spool: &Spool) {
         if self.life != Some(spool.life()) {
-            (self.life, self.seen) = (Some(spool.life()), None);
+            self.life = Some(spool.life());
+            self.forget();
         }
         self.has_settled = spool.settled().is_some();
         self.ask_facts(0);
     }
 
     fn go_on(&mut self, now: Now, spool: &mut Spool) {
-        if self.life != Some(spool.life()) && matches!(self.stage, Stage::Probed | Stage::Placed | Stage::Loaded) {
+        if self.life != Some(spool.life()) && self.asked.is_none() {
             self.stage = Stage::Idle;
         }
         match self.stage {
-            Stage::Probed if self.found => self.ask_places(spool),
+            Stage::Probed if self.found => self.ask_news(),
             Stage::Probed => self.stage = Stage::Idle,
+            Stage::Newest if self.asked.is_none() => self.ask_places(spool.all_settled().floor().cloned()),
             Stage::Placed => self.take_places(spool),
             _ => {}
         }
@@ -389,39 +450,26 @@ impl Machine for Database {
         self.asked = None;
         match (self.stage, outcome) {
             (Stage::Facts(at), outcome) => self.handle_facts(at, now, &outcome),
-            (Stage::Places, Outcome::Rows { rows, truncated }) => {
-                let place =
-                    |row: &Vec<Cell>| Some(Place { time: number(row.get(1)?), id: text(row.first()?)?.clone() });
-                self.ahead = rows.iter().filter_map(place).collect();
-                self.more = truncated || rows.len() >= STORE_PLACES;
-                self.stage = Stage::Placed;
-            }
             (Stage::Probe, Outcome::Rows { rows, .. }) => self.handle_probe(rows),
+            (Stage::Newest, Outcome::Rows { rows, .. }) => {
+                self.cursor = rows.first().and_then(|row| Cursor::of(row));
+            }
+            (Stage::News, Outcome::Rows { rows, .. }) => self.handle_news(rows),
+            (Stage::Places, Outcome::Rows { rows, truncated }) => self.handle_places(rows, truncated),
             (Stage::Messages, Outcome::Rows { rows, truncated }) => self.handle_messages(rows, truncated),
-            (Stage::Parts, Outcome::Rows { rows, truncated }) => self.handle_parts(rows, truncated),
+            (Stage::Parts { long }, Outcome::Rows { rows, truncated }) => self.handle_parts(rows, truncated, long),
+            // A table without numbered rows: everything is looked at each time.
+            (Stage::Newest, Outcome::Failed(failure)) if failure.kind == FailureKind::Other => {}
             (_, Outcome::Failed(failure)) => {
                 self.stage = Stage::Idle;
                 self.is_silent = self.found() && failure.kind == FailureKind::TimedOut;
-                (self.found, self.shape, self.seen) = (false, None, None);
+                (self.found, self.shape) = (false, None);
+                self.forget();
                 if !matches!(failure.kind, FailureKind::NotFound | FailureKind::Unsupported) {
                     self.trouble = Some(alloc::format!("cannot ask {}: {}", self.path, failure.text));
                 }
             }
             _ => self.stage = Stage::Idle,
         }
-    }
-}
-
-pub(super) const fn text(cell: &Cell) -> Option<&String> {
-    match cell {
-        Cell::Text(text) => Some(text),
-        Cell::Null | Cell::Integer(_) => None,
-    }
-}
-
-pub(super) const fn number(cell: &Cell) -> i64 {
-    match cell {
-        Cell::Integer(number) => *number,
-        Cell::Null | Cell::Text(_) => 0,
     }
 }

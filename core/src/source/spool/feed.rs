@@ -94,6 +94,7 @@ impl Feed {
 
     /// The session lies elsewhere from now on.
     pub fn relocate(&mut self, stored: &Stored) {
+        self.spool.recorded_by(stored);
         self.feeder.relocate(stored);
     }
 

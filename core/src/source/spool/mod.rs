@@ -208,6 +208,13 @@ impl Spool {
         self
     }
 
+    /// The session was found: from now on it is known where it was recorded.
+    fn recorded_by(&mut self, stored: &Stored) {
+        if stored.directory.is_some() {
+            self.directory.clone_from(&stored.directory);
+        }
+    }
+
     /// Begins to read what is there, unless that is known or on its way.
     pub fn begin(&mut self) {
         if self.phase == Phase::Closed && self.pending.is_none() {
