@@ -35,6 +35,7 @@
 //! # }
 //! ```
 
+mod announced;
 mod attached;
 mod bodies;
 mod cards;
@@ -62,6 +63,7 @@ mod whole_entry;
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use self::announced::Announced;
 use self::attached::AttachedClients;
 use self::bodies::Bodies;
 use self::cards::Cards;
@@ -121,6 +123,7 @@ pub struct Bridge {
     attached: AttachedClients,
     events: Events,
     listeners: Listeners,
+    announced: Announced,
     snapshots: Snapshots,
     push: Push,
     store: IndexStore,
@@ -182,6 +185,7 @@ impl Bridge {
             attached: AttachedClients::default(),
             events: Events::default(),
             listeners: Listeners::default(),
+            announced: Announced::default(),
             snapshots: Snapshots::default(),
             push: Push::default(),
             store,
@@ -354,6 +358,7 @@ impl Bridge {
                 return self.ops.issue_all(Owner::Store, &mut self.store, &mut self.outputs);
             }
             Owner::Spools => return self.spools_listed(outcome),
+            Owner::Announced => return self.announced_outcome(tag, outcome),
             Owner::Watches => {
                 self.directories.handle_outcome(now, tag, outcome);
                 return self.run_directories();

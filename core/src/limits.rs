@@ -342,6 +342,18 @@ pub const SERVICE_LOOK: Duration = Duration::from_secs(4);
 /// A service that did not answer in time is not asked for so long: the store below it is.
 pub const SERVICE_REST: Duration = Duration::from_secs(10);
 
+/// Time before a service that does not tell of its events any more is asked for them again; twice as long each time, up to
+/// [`SERVICE_LISTEN_AGAIN_MOST`].
+pub const SERVICE_LISTEN_AGAIN: Duration = Duration::from_secs(1);
+/// See [`SERVICE_LISTEN_AGAIN`]. At once for a service that has no events.
+pub const SERVICE_LISTEN_AGAIN_MOST: Duration = Duration::from_secs(60);
+
+/// A service that tells its events and says nothing for so long is asked for them anew. It says every few seconds that it is there.
+pub const SERVICE_SILENCE: Duration = Duration::from_secs(60);
+
+/// Bytes of one event of a service. A longer one ends its stream.
+pub const SERVICE_EVENT_BYTES: usize = 1024 * 1024;
+
 /// Messages that one page of a service holds while the newest are looked at, and while all are read.
 pub const SERVICE_NEWEST: usize = 20;
 /// See [`SERVICE_NEWEST`].

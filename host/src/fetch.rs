@@ -33,10 +33,12 @@ use self::wire::Wire;
 use crate::answer::Answer;
 use crate::limit::Limit;
 
+mod events;
 #[cfg_attr(not(feature = "tls"), path = "fetch/no_tls.rs")]
 mod tls;
 mod wire;
 
+pub use self::events::events;
 pub use self::tls::Trust;
 
 /// The longest single wait for the socket or for a name: so soon a cancelled question ends.

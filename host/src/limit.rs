@@ -1,12 +1,12 @@
 //! How long an operation may take, and whether anybody still waits for it.
 
-use std::net::Shutdown;
-use std::os::unix::net::UnixStream;
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, Timespec, poll};
+use rustix::net::{Shutdown, shutdown};
 
 /// How often a waiting operation looks whether it was cancelled.
 const LOOK: Duration = Duration::from_millis(50);
@@ -19,7 +19,7 @@ pub struct Cancel(Arc<Shared>);
 struct Shared {
     is_cancelled: AtomicBool,
     /// What somebody reads from without a deadline.
-    stream: Mutex<Option<UnixStream>>,
+    stream: Mutex<Option<OwnedFd>>,
 }
 
 impl Cancel {
@@ -28,19 +28,19 @@ impl Cancel {
         self.0.is_cancelled.store(true, Ordering::Relaxed);
         if let Some(stream) = self.stream().take() {
             // Whoever reads from it finds its end.
-            let _ = stream.shutdown(Shutdown::Both);
+            let _ = shutdown(stream, Shutdown::Both);
         }
     }
 
     /// Shuts this stream when nobody waits any more, also if that is so already.
-    pub(crate) fn shuts(&self, stream: UnixStream) {
-        *self.stream() = Some(stream);
+    pub(crate) fn shuts(&self, stream: impl Into<OwnedFd>) {
+        *self.stream() = Some(stream.into());
         if self.is_cancelled() {
             self.cancel();
         }
     }
 
-    fn stream(&self) -> MutexGuard<'_, Option<UnixStream>> {
+    fn stream(&self) -> MutexGuard<'_, Option<OwnedFd>> {
         self.0.stream.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -66,7 +66,7 @@ impl Limit {
     }
 
     /// Shuts this stream when nobody waits any more.
-    pub(crate) fn shuts(&self, stream: UnixStream) {
+    pub(crate) fn shuts(&self, stream: impl Into<OwnedFd>) {
         self.cancel.shuts(stream);
     }
 

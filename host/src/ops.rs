@@ -12,7 +12,7 @@ use panewire_core::limits::MAX_HERDR_SESSIONS;
 
 use crate::signal::listen;
 use crate::terminal::Terminal;
-use crate::{Answer, Cancel, Limit, Performer, Pool, unix};
+use crate::{Answer, Cancel, Limit, Performer, Pool};
 
 /// Operations that only read: as many at once as keep a disk busy.
 const READING: usize = 4;
@@ -27,8 +27,8 @@ const ASKING: usize = 32;
 const FETCHING: usize = 16;
 
 /// Listening to others, for as long as they talk: each takes a thread that only waits. As many as the core asks for, and
-/// some that are just being hung up.
-const LISTENING: usize = 2 * (MAX_HERDR_SESSIONS + 1);
+/// some that are just being hung up: to servers of herdr, and to one service of an agent.
+const LISTENING: usize = 2 * (MAX_HERDR_SESSIONS + 2);
 
 /// The operations that are not yet answered, and the answers that the core has not yet taken.
 #[derive(Debug, Default)]
@@ -209,12 +209,7 @@ impl Ops {
             lane.room -= 1;
             let (performer, arrivals) = (self.performer.clone(), Arc::clone(&self.arrivals));
             self.pool.run(move || {
-                let answer = match &op {
-                    Op::Listen { socket, line, within, line_cap } => {
-                        unix::listen((socket, line), *line_cap, *within, &limit, |line| arrivals.tell(id, line))
-                    }
-                    op => performer.perform(op, &limit),
-                };
+                let answer = performer.listen(&op, &limit, |line| arrivals.tell(id, line));
                 arrivals.push(Arrival { lane: Some(index), id, handle, answer });
             });
         }
@@ -296,7 +291,7 @@ const fn lane_of(op: &Op) -> usize {
         Op::Write { .. } | Op::Append { .. } | Op::Load { .. } | Op::Remove { .. } => 1,
         Op::Run { .. } | Op::Pty { .. } | Op::Call { .. } | Op::Query { .. } => 2,
         Op::Fetch { .. } => 3,
-        Op::Listen { .. } => 4,
+        Op::Listen { .. } | Op::Events { .. } => 4,
         _ => 0,
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use panewire_core::io::{FailureKind, Op};
 use panewire_core::limits::MAX_RANDOM_BYTES;
 
@@ -91,6 +92,23 @@ impl Performer {
                 fetch::fetch(Question { method, url, headers, body, within, answer_cap }, &self.trust, limit)
             }
             _ => Answer::Failed(FailureKind::Unsupported, "this program cannot do that".to_owned()),
+        }
+    }
+
+    /// Performs what answers again and again: each answer but the last is handed to `hear`, which comes back when there is room
+    /// for the next.
+    #[must_use]
+    pub fn listen(&self, op: &Op, limit: &Limit, hear: impl FnMut(Vec<u8>)) -> Answer {
+        match op {
+            Op::Listen { socket, line, within, line_cap } => {
+                unix::listen((socket, line), *line_cap, *within, limit, hear)
+            }
+            Op::Events { url, headers, within, silence, event_cap } => {
+                let (body, within, answer_cap) = (Bytes::new(), *within, *event_cap);
+                let question = Question { method: "GET", url, headers, body: &body, within, answer_cap };
+                fetch::events(question, *silence, &self.trust, limit, hear)
+            }
+            op => self.perform(op, limit),
         }
     }
 

@@ -120,7 +120,8 @@ fn after(act: impl FnOnce(&Home)) -> (Vec<String>, Feeding) {
 #[test]
 fn rows_that_are_renumbered_removed_or_made_again_bring_nothing_twice_and_lose_nothing() {
     let expected = ["user: again", "user: again", "user: again", "user: the newest"];
-    let acts: [(&str, fn(&Home)); 4] = [
+    type Act = fn(&Home);
+    let acts: [(&str, Act); 4] = [
         ("nothing", |_| {}),
         ("the newest row, and one of another session", |home| {
             home.put("DELETE FROM message WHERE id IN ('ses_2_00002', 'ses_0_00000')", ());

@@ -32,6 +32,7 @@ use self::drift::Drift;
 use self::gemini::layout::GeminiLayout;
 use self::layout::{Layout, is_session_id};
 use self::locate::Wanted;
+use self::opencode::events::Events;
 use self::opencode::layout::OpencodeLayout;
 use self::opencode::search::{Search, Sought};
 use self::pi::PiReader;
@@ -276,6 +277,11 @@ impl AgentKind {
             Self::Opencode => Some(Box::new(opencode::Store::new(stored, config))),
             Self::Gemini => Some(Box::new(gemini::Store::new(stored))),
         }
+    }
+
+    /// What tells of changes in its store, for a kind that has such a thing.
+    pub(crate) fn events(self, roots: &Roots) -> Option<Events> {
+        (self == Self::Opencode).then(|| Events::new(roots.opencode_state.clone()))
     }
 
     /// What finds the children of the session with this transcript.

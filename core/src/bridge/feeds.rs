@@ -15,7 +15,11 @@ impl Bridge {
     pub(super) fn look_at_store(&mut self, no: u64) {
         let now = self.now;
         if let Some(feed) = self.streams.feed_mut(no) {
-            feed.look(now);
+            if self.announced.look_begins(no, now.mono) {
+                feed.hint(now);
+            } else {
+                feed.look(now);
+            }
             self.run_feed(no);
         }
     }
@@ -35,7 +39,10 @@ impl Bridge {
                     }
                     self.tidy_spools();
                 }
-                FeedEvent::Appended => {
+                FeedEvent::Appended { entries } => {
+                    if entries {
+                        self.announced.found(no, self.now.mono);
+                    }
                     if let Some(stream) = self.streams.stream_mut(no) {
                         stream.follower.hint();
                     }

@@ -43,6 +43,8 @@ pub(crate) enum Owner {
     Store,
     /// The directory of the spools.
     Spools,
+    /// Stores that tell of their changes.
+    Announced,
     /// The watched directories.
     Watches,
     /// The file of the daemon's own token.

@@ -217,6 +217,7 @@ impl Bridge {
             }
             self.dirty.insert(ex);
         }
+        self.listen_to_stores();
         if !used.is_empty() {
             self.timers.no_later(Timer::FilePoll, self.safety_net);
             used.into_iter().for_each(|no| self.keep_polling(no));
@@ -248,9 +249,11 @@ impl Bridge {
 
     /// Whether nothing happens if this file is not looked at before the next hint.
     fn rests(&self, no: u64) -> bool {
-        // What is fed is looked at by the clock: nothing hints at changes of its store.
-        let unsettled = self.streams.stream(no).is_none_or(|stream| stream.is_fed() || stream.follower.is_unsettled());
-        !unsettled && self.directories.rests(no)
+        let Some(stream) = self.streams.stream(no).filter(|stream| !stream.follower.is_unsettled()) else {
+            return false;
+        };
+        // What is fed is looked at by the clock, unless its store tells of its changes.
+        if stream.is_fed() { self.announced.rests(no) } else { self.directories.rests(no) }
     }
 
     /// A file that does not rest is looked at again soon.
@@ -342,6 +345,7 @@ impl Bridge {
         if !self.is_used(no) {
             self.directories.leave(no);
             self.run_directories();
+            self.listen_to_stores();
             self.timers.set(Timer::Grace(no), self.after(STREAM_GRACE));
         }
     }

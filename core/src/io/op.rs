@@ -181,6 +181,22 @@ pub enum Op {
         /// Bytes of the answer's body at most; a longer one is [`FailureKind::TooLarge`].
         answer_cap: usize,
     },
+    /// Ask another HTTP server for its events (`text/event-stream`) over a connection of its own, then read them for as long
+    /// as it tells. Answers: [`Outcome::Answer`] with the data of each event, of which more follows, then
+    /// [`Outcome::Failed`] for the end. A server that answers anything else is [`Outcome::Fetched`] without a body, and that
+    /// is the end, too. The next event is handed in when the core has taken the one before.
+    Events {
+        /// `http://127.0.0.1:4096/event`, without a user or a fragment.
+        url: String,
+        /// Names and values, as in [`Op::Fetch`].
+        headers: Vec<(&'static str, String)>,
+        /// Given up if the answer does not begin within this, and answered with [`FailureKind::TimedOut`].
+        within: Duration,
+        /// Given up after so long without a byte, and answered with [`FailureKind::TimedOut`].
+        silence: Duration,
+        /// Bytes of the data of an event at most; a longer one is [`FailureKind::TooLarge`], and the end.
+        event_cap: usize,
+    },
 }
 
 /// One value of a row of a database.

@@ -15,6 +15,7 @@ mod block;
 mod call;
 pub(crate) mod children;
 mod database;
+pub(crate) mod events;
 mod remote;
 mod render;
 pub(crate) mod search;

@@ -19,7 +19,7 @@ use bytes::Bytes;
 
 use crate::agent::shown::named;
 use crate::io::{FailureKind, Op, Outcome};
-use crate::limits::{SERVICE_FILE_BYTES, STORE_ANSWER_BYTES};
+use crate::limits::{SERVICE_EVENT_BYTES, SERVICE_FILE_BYTES, SERVICE_LOOK, SERVICE_SILENCE, STORE_ANSWER_BYTES};
 use crate::machine::{Asks, Machine, Tag, of_side};
 use crate::source::json::Value;
 use crate::source::whole_files::{Whole, WholeFiles};
@@ -30,6 +30,9 @@ use crate::time::Now;
 pub(super) struct Ask {
     path: String,
     within: Duration,
+    /// Whether events are asked for, and what was told last.
+    listens: bool,
+    told: Option<Vec<u8>>,
     stage: Stage,
     file: WholeFiles<()>,
     asks: Asks,
@@ -75,7 +78,18 @@ impl Ask {
     pub(super) fn new(state_dir: &str, path: String, within: Duration) -> Self {
         let mut file = WholeFiles::new(state_dir.into(), SERVICE_FILE_BYTES, 1);
         file.read((), format!("{state_dir}/service.json"));
-        Self { path, within, stage: Stage::File, file, asks: Asks::default(), asked: None, result: None }
+        let (stage, asks) = (Stage::File, Asks::default());
+        Self { path, within, listens: false, told: None, stage, file, asks, asked: None, result: None }
+    }
+
+    /// Asks for its events. They come one by one; the result says how they ended.
+    pub(super) fn events(state_dir: &str) -> Self {
+        Self { listens: true, ..Self::new(state_dir, "/event".into(), SERVICE_LOOK) }
+    }
+
+    /// Takes what was told last.
+    pub(super) fn take_told(&mut self) -> Option<Vec<u8>> {
+        self.told.take()
     }
 
     /// The result, once.
@@ -105,19 +119,24 @@ impl Ask {
 
     fn fetch(&mut self, address: &Address) {
         let credentials = BASE64_STANDARD.encode(format!("opencode:{}", address.password));
-        let op = Op::Fetch {
-            method: "GET",
-            url: format!("{}{}", address.url, self.path),
-            headers: [("authorization", format!("Basic {credentials}")), ("accept", "application/json".into())].into(),
-            body: Bytes::new(),
-            within: self.within,
-            answer_cap: STORE_ANSWER_BYTES,
+        let url = format!("{}{}", address.url, self.path);
+        let within = self.within;
+        let headers = |accept: &str| {
+            Vec::from([("authorization", format!("Basic {credentials}")), ("accept", accept.to_string())])
+        };
+        let op = if self.listens {
+            let headers = headers("text/event-stream");
+            Op::Events { url, headers, within, silence: SERVICE_SILENCE, event_cap: SERVICE_EVENT_BYTES }
+        } else {
+            let (method, headers, body) = ("GET", headers("application/json"), Bytes::new());
+            Op::Fetch { method, url, headers, body, within, answer_cap: STORE_ANSWER_BYTES }
         };
         self.ask(Stage::Fetch, op);
     }
 
     fn handle_answer(&mut self, outcome: Outcome<'_>) {
         let reply = match outcome {
+            Outcome::Fetched { status: 200, .. } if self.listens => Reply::Unknown,
             Outcome::Fetched { status: 200, body } => Reply::Json(body.to_vec()),
             Outcome::Fetched { status: 404, .. } => Reply::Unknown,
             Outcome::Fetched { status, .. } => {
@@ -150,6 +169,10 @@ impl Machine for Ask {
             return;
         }
         if self.asked != Some(inner) {
+            return;
+        }
+        if let (true, Outcome::Answer(told)) = (self.listens, &outcome) {
+            self.told = Some(told.to_vec());
             return;
         }
         self.asked = None;

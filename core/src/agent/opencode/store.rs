@@ -122,6 +122,10 @@ impl Feeder for Store {
         }
     }
 
+    fn is_announced(&self) -> bool {
+        self.remote.found()
+    }
+
     fn take_trouble(&mut self) -> Option<String> {
         self.remote.take_trouble().or_else(|| self.database.take_trouble()).or_else(|| self.tree.take_trouble())
     }

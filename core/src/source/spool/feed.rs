@@ -28,6 +28,11 @@ pub trait Feeder: Machine + fmt::Debug + Send {
     /// The session lies elsewhere from now on. A store of which every session lies in the same place is not told.
     fn relocate(&mut self, _stored: &Stored) {}
 
+    /// Whether the store that was looked at last may tell of its changes by itself.
+    fn is_announced(&self) -> bool {
+        false
+    }
+
     /// Takes what went wrong since this was asked last, for the operator.
     fn take_trouble(&mut self) -> Option<String>;
 
@@ -42,7 +47,10 @@ pub enum FeedEvent {
     /// has told nothing for [`STORE_FIRST_LOOK`], and the spool holds what was told before. Comes once.
     Ready,
     /// The spool has grown.
-    Appended,
+    Appended {
+        /// Whether there are entries in what was appended, and not bookkeeping alone.
+        entries: bool,
+    },
     /// Something is wrong, in words for the operator. It is tried again.
     Trouble(String),
 }
@@ -56,6 +64,8 @@ pub struct Feed {
     wanted: bool,
     /// A look was begun; and one has come to its end.
     looked: bool,
+    /// The life of the spool in which it was begun.
+    life: Option<u32>,
     ready: bool,
     /// When the store told something last, or should have begun to.
     told_at: Option<Instant>,
@@ -77,6 +87,7 @@ impl Feed {
             feeder,
             wanted: false,
             looked: false,
+            life: None,
             ready: false,
             told_at: None,
             told: None,
@@ -90,6 +101,19 @@ impl Feed {
         // It may have been given up in the middle of a look: a disk was full.
         self.spool.begin();
         self.go_on(now);
+    }
+
+    /// Something may have changed: looks now, or right after the look that goes on, which may have come too early.
+    pub fn hint(&mut self, now: Now) {
+        self.wanted = true;
+        self.spool.begin();
+        self.go_on(now);
+    }
+
+    /// Whether its store may tell of its changes by itself.
+    #[must_use]
+    pub fn is_announced(&self) -> bool {
+        self.feeder.is_announced()
     }
 
     /// The session lies elsewhere from now on.
@@ -110,16 +134,12 @@ impl Feed {
 
     fn go_on(&mut self, now: Now) {
         if self.spool.is_open() {
-            if self.wanted && !self.feeder.is_looking() {
-                (self.wanted, self.looked) = (false, true);
-                self.feeder.look(now, &self.spool);
-            }
-            self.feeder.go_on(now, &mut self.spool);
+            self.look_on(now);
             self.spool.go_on(now);
         }
         if self.spool.take_appended() {
             self.told_at = Some(now.mono);
-            self.events.push_back(FeedEvent::Appended);
+            self.events.push_back(FeedEvent::Appended { entries: self.spool.take_entries() });
         }
         let trouble = self.spool.take_trouble();
         let failed = trouble.is_some();
@@ -132,6 +152,17 @@ impl Feed {
         if (fed || failed || self.is_late(now)) && !self.ready {
             self.ready = true;
             self.events.push_back(FeedEvent::Ready);
+        }
+    }
+
+    /// Goes on with the look, and begins the next one if it is wanted, or if the spool began anew in the middle of this one.
+    fn look_on(&mut self, now: Now) {
+        self.feeder.go_on(now, &mut self.spool);
+        let is_overtaken = self.looked && self.life != Some(self.spool.life());
+        if (self.wanted || is_overtaken) && !self.feeder.is_looking() {
+            (self.wanted, self.looked, self.life) = (false, true, Some(self.spool.life()));
+            self.feeder.look(now, &self.spool);
+            self.feeder.go_on(now, &mut self.spool);
         }
     }
 

@@ -149,6 +149,8 @@ pub struct Spool {
     marks: Vec<(u64, Place)>,
     queue: Vec<u8>,
     appended: bool,
+    /// Entries were pushed since that was asked.
+    entries: bool,
     /// How often everything that was known of it was forgotten.
     life: u32,
     trouble: Option<String>,
@@ -196,6 +198,7 @@ impl Spool {
             marks: Vec::new(),
             queue: Vec::new(),
             appended: false,
+            entries: false,
             life: 0,
             trouble: None,
         }
@@ -289,6 +292,7 @@ impl Spool {
             line = record::entry(message, &shortened(entry));
         }
         self.open.entry(message.clone()).or_default().insert(entry.id.clone());
+        self.entries = true;
         self.write(&line);
     }
 
@@ -348,6 +352,11 @@ impl Spool {
     /// Whether the file has grown since this was asked last.
     pub fn take_appended(&mut self) -> bool {
         core::mem::take(&mut self.appended)
+    }
+
+    /// Whether entries were pushed since this was asked last.
+    fn take_entries(&mut self) -> bool {
+        core::mem::take(&mut self.entries)
     }
 
     /// What went wrong since this was asked last. It is tried again with the next [`begin`](Self::begin).
