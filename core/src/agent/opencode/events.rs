@@ -66,7 +66,7 @@ impl Events {
             self.rest = SERVICE_LISTEN_AGAIN;
         }
         // What a service does not have it will not have soon.
-        if matches!(reply, Reply::Unknown | Reply::Failed(_)) {
+        if *reply == Reply::Unknown {
             self.rest = SERVICE_LISTEN_AGAIN_MOST;
         }
         self.not_before = now.mono.plus(self.rest);

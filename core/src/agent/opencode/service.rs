@@ -136,7 +136,8 @@ impl Ask {
 
     fn handle_answer(&mut self, outcome: Outcome<'_>) {
         let reply = match outcome {
-            Outcome::Fetched { status: 200, .. } if self.listens => Reply::Unknown,
+            Outcome::Fetched { .. } if self.listens => Reply::Unknown,
+            _ if self.listens => Reply::Absent,
             Outcome::Fetched { status: 200, body } => Reply::Json(body.to_vec()),
             Outcome::Fetched { status: 404, .. } => Reply::Unknown,
             Outcome::Fetched { status, .. } => {
