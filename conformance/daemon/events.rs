@@ -1,8 +1,8 @@
 //! `GET /snapshot` and `WS /events` over real sockets.
 
 use panewire_conformance::herdr::{Desk, Mode, Pane};
-use panewire_conformance::sim::Frames as _;
 use panewire_conformance::sim::scene::{CWD, PANE, SESSION};
+use panewire_conformance::sim::{Frames as _, Transcript};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -98,6 +98,63 @@ fn herdr_is_listened_to_while_somebody_follows() {
     assert!(machine.herdr().has_listeners(1, BOUND), "it is tried again");
     drop(client);
     assert!(machine.herdr().has_listeners(0, BOUND));
+}
+
+/// The agent starts a child that goes on by itself.
+fn launch(machine: &Machine, agent: &mut Transcript, id: &str) {
+    let launched = json!({"isAsync": true, "status": "async_launched", "agentId": id});
+    let call = format!("toolu_{id}");
+    machine.append(&agent.path(), agent.spawn(&call, Some(false), "do it") + &agent.answer(&call, &launched));
+    let mut child = agent.child(id);
+    machine.append(&child.path(), child.talk(2));
+}
+
+/// The children of the only agent, once they are counted. On a machine that is very busy an answer may not wait for that.
+fn children(daemon: &Daemon) -> Value {
+    let mut answers = (0..100).map(|_| snapshot(daemon)["agents"][0]["subagents"].take());
+    answers.find(|children| !children.is_null()).unwrap()
+}
+
+fn end(machine: &Machine, agent: &mut Transcript, id: &str) {
+    machine.append(&agent.path(), agent.notification(&[id], Some("completed")));
+}
+
+#[test]
+fn children_of_panes_that_nobody_follows_are_counted_and_told() {
+    let (machine, mut agent) = machine(3);
+    launch(&machine, &mut agent, "a1");
+    let daemon = machine.start(&[]);
+    assert_eq!(children(&daemon), json!({"total": 1, "running": 1}));
+    let mut client = daemon.events();
+    let first = client.next();
+    assert_eq!(
+        first.json["snapshot"]["result"]["snapshot"]["agents"][0]["subagents"],
+        json!({"total": 1, "running": 1})
+    );
+    launch(&machine, &mut agent, "a2");
+    let mut told = |expected: Value| {
+        let change = client.until("agent_updated").pop().unwrap();
+        assert_eq!(change.json["payload"]["agent"]["subagents"], expected);
+    };
+    told(json!({"total": 2, "running": 2}));
+    end(&machine, &mut agent, "a1");
+    told(json!({"total": 2, "running": 1}));
+    end(&machine, &mut agent, "a2");
+    told(json!({"total": 2, "running": 0}));
+    assert_eq!(children(&daemon), json!({"total": 2, "running": 0}));
+}
+
+#[test]
+fn without_herdr_children_are_counted_and_told_too() {
+    let (machine, mut agent) = machine(2);
+    launch(&machine, &mut agent, "a1");
+    let daemon = machine.start(&["--herdr", "none"]);
+    assert_eq!(children(&daemon), json!({"total": 1, "running": 1}));
+    let mut client = daemon.events();
+    assert_eq!(client.next().kind(), "snapshot");
+    end(&machine, &mut agent, "a1");
+    let change = client.until("agent_updated").pop().unwrap();
+    assert_eq!(change.json["payload"]["agent"]["subagents"], json!({"total": 1, "running": 0}));
 }
 
 #[test]

@@ -4,6 +4,7 @@ use panewire_conformance::herdr::Pane;
 use panewire_conformance::sim::disk::OpKind;
 use panewire_conformance::sim::scene::{CWD, ROSTER_POLLED, TWO_POLLS};
 use panewire_conformance::sim::{Frames as _, TOKEN, World};
+use panewire_core::limits::TALLY_REST;
 use serde_json::{Value, json};
 
 const PANE: &str = "w1:p8";
@@ -170,5 +171,23 @@ fn what_beginnings_were_read_once_are_not_read_again() {
     world.advance(ROSTER_POLLED * 9);
     let opened = world.disk.take_accesses().into_iter().filter(|access| access.kind == OpKind::Open).count();
     assert_eq!(opened, 0);
+    world.finish();
+}
+
+#[test]
+fn threads_of_a_session_that_nobody_follows_are_counted() {
+    let mut world = world();
+    let file = file_of("2026-08-03", SESSION);
+    world.disk.append(&file, session() + &spawn("k1", CHILD, "test it"));
+    world.disk.append(&file_of("2026-08-03", CHILD), thread(CHILD, SESSION, None));
+    let mut counted = || {
+        let client = world.get(&format!("/snapshot?token={TOKEN}"));
+        world.advance(TALLY_REST);
+        let body: Value = serde_json::from_str(&world.client(client).answer().unwrap().body).unwrap();
+        world.disk.append(&file, notification(CHILD, &json!({"completed": "well"})));
+        body["result"]["snapshot"]["agents"][0]["subagents"].clone()
+    };
+    assert_eq!(counted(), json!({"total": 1, "running": 1}));
+    assert_eq!(counted(), json!({"total": 1, "running": 0}));
     world.finish();
 }

@@ -335,8 +335,17 @@ fn sessions_that_a_session_starts_are_rows_of_its_roster() {
     let grandchild = json!({"id": "ses_below", "parentID": "ses_child", "directory": CWD, "title": "deeper",
         "time": {"created": NOON, "updated": NOON + 8}});
     put(&mut world, "session/p/ses_below", &grandchild);
+    world.herdr.open(Pane::claude("w1:p5", CWD).of_kind("opencode").with_session(SESSION));
+    let listed = |world: &mut World| {
+        let client = world.get(&format!("/snapshot?token={TOKEN}"));
+        world.advance(SENT);
+        let body: Value = serde_json::from_str(&world.client(client).answer().unwrap().body).unwrap();
+        body["result"]["snapshot"]["agents"][0].get("subagents").cloned()
+    };
+    assert_eq!(listed(&mut world), None, "nobody follows it: it would have to be copied");
     let client = world.watch(&format!("opencode:{SESSION}"));
     world.advance(SENT);
+    assert_eq!(listed(&mut world), Some(json!({"total": 2, "running": 2})));
     let frames = world.fresh(client);
     let row = |id: &str, call: &str, agent: &str, what: &str, depth: u64, done: bool, at: i64| {
         json!({"agent_id": id, "tool_use_id": call, "agent_type": agent, "description": what, "spawn_depth": depth,

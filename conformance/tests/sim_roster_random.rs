@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use panewire_conformance::sim::client::Received;
 use panewire_conformance::sim::scene::PANE;
-use panewire_conformance::sim::{Frames as _, Scene, Transcript};
+use panewire_conformance::sim::{Frames as _, Scene, TOKEN, Transcript};
 use panewire_conformance::trial::Chance;
 use panewire_core::ids::ExId;
 use serde_json::{Value, json};
@@ -55,9 +55,19 @@ struct Play {
 }
 
 impl Play {
-    fn new(seed: u64) -> Self {
+    /// With a client that follows the conversation.
+    fn followed(seed: u64) -> Self {
+        Self::new(seed, |scene| scene.world.watch(PANE))
+    }
+
+    /// With a client that follows the list.
+    fn listed(seed: u64) -> Self {
+        Self::new(seed, |scene| scene.world.connect(&format!("/events?token={TOKEN}")))
+    }
+
+    fn new(seed: u64, client: impl FnOnce(&mut Scene) -> ExId) -> Self {
         let mut scene = Scene::with_entries(1);
-        let client = scene.world.watch(PANE);
+        let client = client(&mut scene);
         let held = json!([]);
         Self { scene, chance: Chance::new(seed), children: BTreeMap::new(), spawned: 0, client, held }
     }
@@ -190,6 +200,29 @@ impl Play {
     }
 }
 
+impl Play {
+    /// What who follows the list knows by now must be what the model says. Without a record of the session itself it may
+    /// be looked at too seldom.
+    fn compare_numbers(&mut self, seed: u64) {
+        self.scene.talk(1);
+        self.scene.world.advance(SETTLED);
+        for frame in self.scene.world.fresh(self.client) {
+            let agent = match frame.kind() {
+                "snapshot" => &frame.json["snapshot"]["result"]["snapshot"]["agents"][0],
+                "agent_updated" => &frame.json["payload"]["agent"],
+                _ => continue,
+            };
+            self.held = agent["subagents"].clone();
+        }
+        let running = self.children.values().filter(|child| !child.done()).count();
+        let expected = match self.children.len() {
+            0 => Value::Null,
+            total => json!({"total": total, "running": running}),
+        };
+        assert_eq!(self.held, expected, "seed {seed}");
+    }
+}
+
 fn without_age(rows: &Value) -> Vec<Value> {
     let mut rows = rows.as_array().cloned().unwrap_or_default();
     rows.iter_mut().filter_map(Value::as_object_mut).for_each(|row| drop(row.remove("last_activity_ts")));
@@ -199,11 +232,25 @@ fn without_age(rows: &Value) -> Vec<Value> {
 #[test]
 fn rosters_are_what_the_model_says() {
     for seed in 0..PLAYS {
-        let mut play = Play::new(seed);
+        let mut play = Play::followed(seed);
         for act in 1..=ACTS {
             play.act();
             if act % 8 == 0 {
                 play.compare(seed);
+            }
+        }
+        play.scene.world.finish();
+    }
+}
+
+#[test]
+fn numbers_of_a_list_are_what_the_model_says() {
+    for seed in 0..PLAYS {
+        let mut play = Play::listed(seed);
+        for act in 1..=ACTS {
+            play.act();
+            if act % 8 == 0 {
+                play.compare_numbers(seed);
             }
         }
         play.scene.world.finish();

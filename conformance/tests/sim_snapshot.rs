@@ -52,17 +52,6 @@ fn agents_are_enriched() {
 }
 
 #[test]
-fn children_are_counted_where_they_are_known() {
-    let mut scene = Scene::with_entries(3);
-    scene.spawn("a1", "toolu_1", 1, 2);
-    assert_eq!(snapshot(&mut scene.world)["agents"][0].get("subagents"), None);
-    scene.watch();
-    scene.world.advance(Duration::from_secs(4));
-    assert_eq!(snapshot(&mut scene.world)["agents"][0]["subagents"], json!({"total": 1, "running": 1}));
-    scene.world.finish();
-}
-
-#[test]
 fn who_asks_at_one_time_shares_one_question() {
     let mut scene = Scene::with_entries(3);
     scene.world.herdr.take_questions();

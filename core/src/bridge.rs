@@ -58,6 +58,7 @@ mod sessions;
 mod snapshots;
 mod store;
 mod streams;
+mod tallies;
 mod watch;
 mod whole_entry;
 
@@ -83,6 +84,7 @@ use self::sessions::Sessions;
 use self::snapshots::Snapshots;
 use self::store::IndexStore;
 use self::streams::Streams;
+use self::tallies::Tallies;
 use self::whole_entry::WholeEntries;
 use crate::config::Config;
 use crate::ids::{ExId, OpId, PaneId};
@@ -125,6 +127,7 @@ pub struct Bridge {
     listeners: Listeners,
     announced: Announced,
     snapshots: Snapshots,
+    tallies: Tallies,
     push: Push,
     store: IndexStore,
     demo: DemoPane,
@@ -187,6 +190,7 @@ impl Bridge {
             listeners: Listeners::default(),
             announced: Announced::default(),
             snapshots: Snapshots::default(),
+            tallies: Tallies::default(),
             push: Push::default(),
             store,
             demo: DemoPane::default(),
@@ -267,6 +271,8 @@ impl Bridge {
                 Timer::Grace(no) => self.drop_stream(no),
                 Timer::Errand(no) => self.resume_errand(no),
                 Timer::Events => self.look_for_changes(),
+                Timer::Tallies => self.show_tallies(),
+                Timer::Tally(no) => self.check_count(no),
                 Timer::Push(no) => self.push_again(no),
                 Timer::Attached(ex) => self.check_attached(ex),
                 Timer::Demo => self.run_demo(),
@@ -351,6 +357,7 @@ impl Bridge {
                 }
             }
             Owner::Survey => return self.survey_outcome(tag, outcome),
+            Owner::Tally(no) => return self.glance_outcome(no, tag, outcome),
             Owner::Listener(no) => return self.heard(no, outcome),
             Owner::Push(no) => return self.push_outcome(no, tag, outcome),
             Owner::Store => {

@@ -106,6 +106,8 @@ pub enum Why {
     Typing,
     /// Those who follow events are told what has changed.
     EventsPoll,
+    /// Children that are counted for a list are waited for no longer.
+    Tally,
     /// A message that could not be pushed is tried again.
     Push,
     /// An attached pane is looked at again, or its client is pinged or found silent.

@@ -9,7 +9,7 @@
 //! - Stores: agents whose sessions are no logs, and the spools made of them
 //! - Looking for sessions: directories, names and repositories
 //! - herdr: what it is asked, and how long
-//! - Subagents: the roster of a session
+//! - Subagents: the roster of a session, and the numbers of a list
 //! - Screens and cards: what is shown of a terminal
 //! - Answers: typing for somebody
 //! - Attached panes: a terminal at the other end
@@ -523,6 +523,23 @@ pub const ROSTER_POLL: Duration = Duration::from_secs(3);
 
 /// Time that `hello` waits for the roster. After it the conversation is shown without, and the roster follows.
 pub const ROSTER_WAIT: Duration = Duration::from_secs(1);
+
+/// Conversations whose children are counted at once for a list: fewer than [`MAX_COUNTING`], so that whoever opens one does
+/// not wait for a list.
+pub const MAX_TALLYING: usize = 2;
+
+/// Time after which the children of a conversation are counted again at the soonest. If nothing new was found, the next time
+/// comes after twice as long as the last, unless its file changes before.
+pub const TALLY_REST: Duration = ROSTER_POLL;
+
+/// Time that `GET /snapshot` waits for children that are being counted. Then it is answered with what is known.
+pub const TALLY_WAIT: Duration = Duration::from_millis(500);
+
+/// Time in which a count must have come farther. Else it is given up, and the number is not known.
+pub const TALLY_STUCK: Duration = Duration::from_secs(30);
+
+/// Age of a session's file up to which its children are counted where there is no herdr. Those of older ones are not.
+pub const TALLY_RECENT: Duration = Duration::from_secs(3_600);
 
 // # Screens and cards
 

@@ -23,6 +23,10 @@ pub(crate) enum Timer {
     Errand(u64),
     /// Changes are looked for, for those who follow events.
     Events,
+    /// Whoever wants a list is shown what was counted by now.
+    Tallies,
+    /// A count that did not come farther is given up.
+    Tally(u64),
     /// A message that could not be pushed is tried again.
     Push(u64),
     /// An attached pane is looked at, or its client pinged or found silent.
@@ -41,6 +45,7 @@ impl Timer {
             Self::Grace(_) => Why::Grace,
             Self::Errand(_) => Why::Typing,
             Self::Events => Why::EventsPoll,
+            Self::Tallies | Self::Tally(_) => Why::Tally,
             Self::Push(_) => Why::Push,
             Self::Attached(_) => Why::Attached,
             Self::Demo => Why::Demo,
@@ -68,6 +73,11 @@ impl Timers {
         if self.at.get(&timer).is_none_or(|set| at < *set) {
             self.set(timer, at);
         }
+    }
+
+    /// Whether a timer is set.
+    pub(crate) fn is_set(&self, timer: Timer) -> bool {
+        self.at.contains_key(&timer)
     }
 
     /// Stops a timer.

@@ -44,7 +44,7 @@ use crate::config::{Config, Roots};
 use crate::entry::Entry;
 pub use crate::entry::caps::Caps;
 use crate::ids::SessionId;
-use crate::roster::{Finder, KinFinder, NoChildren, Told};
+use crate::roster::{Finder, Glance, KinFinder, NoChildren, Told};
 use crate::source::follow::Source;
 use crate::source::spool::{Feeder, Stored};
 
@@ -282,6 +282,17 @@ impl AgentKind {
     /// What tells of changes in its store, for a kind that has such a thing.
     pub(crate) fn events(self, roots: &Roots) -> Option<Events> {
         (self == Self::Opencode).then(|| Events::new(roots.opencode_state.clone()))
+    }
+
+    /// What may find without reading this transcript that its session has no children; nothing for a kind of which that
+    /// cannot be told.
+    #[must_use]
+    pub fn glance(self, parent: &Source) -> Option<Box<dyn Glance>> {
+        match self {
+            Self::Claude => Some(Box::new(claude::children::Childless::new(parent))),
+            Self::Codex | Self::Opencode | Self::Gemini => None,
+            Self::Pi => Some(Box::new(NoChildren)),
+        }
     }
 
     /// What finds the children of the session with this transcript.

@@ -152,7 +152,12 @@ impl Bridge {
 
     /// Whether there is anybody for whom changes are looked for.
     pub(super) fn wants_surveys(&self) -> bool {
-        self.events.shown.is_some() || self.is_pushing()
+        self.has_followers() || self.is_pushing()
+    }
+
+    /// Whether anybody follows.
+    pub(super) fn has_followers(&self) -> bool {
+        self.events.shown.is_some()
     }
 
     pub(super) fn subscriber_message(&mut self, ex: ExId, message: Message<'_>) {

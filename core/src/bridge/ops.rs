@@ -35,6 +35,8 @@ pub(crate) enum Owner {
     Census,
     /// The survey of everything for a snapshot.
     Survey,
+    /// Children that are counted for a list.
+    Tally(u64),
     /// The events of a server of herdr.
     Listener(u64),
     /// A message that is made or pushed.

@@ -83,6 +83,11 @@ impl Roster {
         self.fresh.then_some(&self.rows)
     }
 
+    /// The same, unless a look goes on that may change them.
+    pub(crate) fn settled_rows(&self) -> Option<&[Row]> {
+        self.known_rows().filter(|_| !self.finder.is_looking())
+    }
+
     /// Where the conversation of a child lies, or whether that is not known yet.
     pub(crate) fn find(&self, agent_id: &str, follower: &Follower) -> Sought {
         match self.finder.find(agent_id, follower.told()) {
@@ -180,6 +185,7 @@ impl Bridge {
         if first || !roster.finder.is_looking() {
             self.show_roster(no);
             self.settle_children(no);
+            self.count_goes_on(no);
         }
     }
 

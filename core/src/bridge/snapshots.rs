@@ -1,7 +1,12 @@
 //! `GET /snapshot`: everything that is there, looked at once for all who want it at one time.
+//!
+//! ```text
+//!   asked ──▶ a survey ── all children counted, or they take too long ──▶ answered
+//!                  └ for those who follow events: shown at once, and what is counted later is an event
+//! ```
 
 use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeSet;
 
 use serde_json::Value;
 
@@ -9,12 +14,14 @@ use super::Bridge;
 use super::exchange::Exchange;
 use super::ops::Owner;
 use crate::http::{Answer, Manner, Refusal};
-use crate::ids::{ExId, PaneId};
+use crate::ids::ExId;
 use crate::io::{Level, Outcome, Output};
+use crate::limits::TALLY_WAIT;
 use crate::machine::{Machine as _, Tag};
-use crate::mobile::snapshot::{self, Subagents};
-use crate::pane::survey::{AgentFacts, Memory, Survey, Surveyed};
+use crate::mobile::snapshot;
+use crate::pane::survey::{Memory, Survey, Surveyed};
 use crate::time::Instant;
+use crate::timers::Timer;
 
 /// The survey on its way, and who waits for it.
 #[derive(Debug, Default)]
@@ -24,11 +31,15 @@ pub(super) struct Snapshots {
     began: Instant,
     memory: Memory,
     waiting: BTreeSet<ExId>,
+    /// What was found last, until the children of all are counted, and who waits for that.
+    counting: Option<Box<Surveyed>>,
+    asked: BTreeSet<ExId>,
 }
 
 impl Snapshots {
     pub(super) fn forget(&mut self, ex: ExId) {
         self.waiting.remove(&ex);
+        self.asked.remove(&ex);
     }
 }
 
@@ -65,17 +76,11 @@ impl Bridge {
         self.snapshots.survey = None;
         self.snapshots.memory = memory;
         let found = match result {
-            Ok(surveyed) => {
-                let body = snapshot::body(&surveyed, &self.subagents(&surveyed));
-                let changed = self.tell_changes(&surveyed, &body);
-                let alerted = self.watch_for_push(&surveyed);
-                self.show_snapshot(&surveyed, &body);
-                if self.wants_surveys() {
-                    self.listen_to(&surveyed);
-                }
-                changed || alerted
-            }
+            Ok(surveyed) => self.surveyed(Box::new(surveyed)),
             Err(failed) => {
+                // Whoever asked before it failed is shown what was found then.
+                self.show_tallies();
+                self.snapshots.counting = None;
                 let lost = self.tell_loss(&failed);
                 self.listeners.look_failed();
                 self.refuse_snapshot(failed.first().map_or("herdr does not answer", |(_, why)| why));
@@ -85,28 +90,59 @@ impl Bridge {
         self.survey_again(self.snapshots.began, found);
     }
 
+    /// Shows what was found to all whom it concerns, and tells whether it is news.
+    fn surveyed(&mut self, surveyed: Box<Surveyed>) -> bool {
+        self.snapshots.counting = None;
+        if !self.snapshots.waiting.is_empty() || !self.snapshots.asked.is_empty() || self.has_followers() {
+            self.want_tallies(&surveyed);
+            self.count_on();
+        }
+        let body = snapshot::body(&surveyed, &self.subagents(&surveyed));
+        self.tallies.shown();
+        let changed = self.tell_changes(&surveyed, &body);
+        let alerted = self.watch_for_push(&surveyed);
+        for ex in core::mem::take(&mut self.snapshots.waiting) {
+            match self.exchanges.get(&ex) {
+                Some(Exchange::Snapshot { events: true, .. }) => self.subscribe(ex, &body),
+                _ => drop(self.snapshots.asked.insert(ex)),
+            }
+        }
+        if self.wants_surveys() {
+            self.listen_to(&surveyed);
+        }
+        if self.tallies.is_idle() {
+            self.show_snapshot(&surveyed, &body);
+        } else {
+            self.timers.no_later(Timer::Tallies, self.after(TALLY_WAIT));
+            self.snapshots.counting = Some(surveyed);
+        }
+        changed || alerted
+    }
+
+    /// All that is to be counted was, or that takes too long: shows what is known now.
+    pub(super) fn show_tallies(&mut self) {
+        self.timers.stop(Timer::Tallies);
+        let Some(surveyed) = self.snapshots.counting.take() else { return };
+        if self.tallies.has_news() || !self.snapshots.asked.is_empty() {
+            let body = snapshot::body(&surveyed, &self.subagents(&surveyed));
+            self.tallies.shown();
+            self.tell_changes(&surveyed, &body);
+            self.show_snapshot(&surveyed, &body);
+        }
+        if !self.tallies.is_idle() {
+            self.snapshots.counting = Some(surveyed);
+        }
+    }
+
     /// Whether everything is being looked at.
     pub(super) fn is_surveying(&self) -> bool {
         self.snapshots.survey.is_some()
     }
 
-    /// The children of each agent whose conversation is followed anyway.
-    fn subagents(&self, surveyed: &Surveyed) -> BTreeMap<PaneId, Subagents> {
-        let known = |(pane, facts): (&PaneId, &AgentFacts)| {
-            let stream = self.sessions.showing(pane, facts.agent.as_ref()?)?;
-            let rows = self.streams.stream(stream)?.roster.as_ref()?.known_rows()?;
-            let running = rows.iter().filter(|row| !row.done).count();
-            Some((pane.clone(), Subagents { total: rows.len(), running }))
-        };
-        surveyed.agents.iter().filter_map(known).collect()
-    }
-
+    /// Answers whoever asked.
     fn show_snapshot(&mut self, surveyed: &Surveyed, body: &Value) {
-        for ex in core::mem::take(&mut self.snapshots.waiting) {
-            let Some(Exchange::Snapshot { manner, events }) = self.exchanges.remove(&ex) else { continue };
-            if events {
-                self.subscribe(ex, body);
-            } else {
+        for ex in core::mem::take(&mut self.snapshots.asked) {
+            if let Some(Exchange::Snapshot { manner, .. }) = self.exchanges.remove(&ex) {
                 for (_, why) in &surveyed.failed {
                     self.outputs.push_back(Output::Log(Level::Warn, why.clone()));
                 }

@@ -9,8 +9,8 @@ use super::ops::Owner;
 use super::rosters::FoundChild;
 use super::sessions::ChildOf;
 use super::streams::Stream;
-use crate::agent::Reader;
 use crate::agent::locate::Located;
+use crate::agent::{AgentKind, Reader};
 use crate::ids::{ExId, WatchId};
 use crate::io::{CloseCode, Level, Outcome, Output};
 use crate::limits::{FILE_POLL, MAX_STREAMS, SAFETY_POLL, SESSION_POLL, STREAM_GRACE};
@@ -140,6 +140,9 @@ impl Bridge {
         if news.looked {
             self.save_index(no, false);
         }
+        if news.ready {
+            self.count_goes_on(no);
+        }
         if news.looked && !self.unproven.is_empty() {
             let proven: Vec<ExId> =
                 self.sessions.clients_of(no).into_iter().filter(|ex| self.unproven.remove(ex)).collect();
@@ -177,8 +180,17 @@ impl Bridge {
         }
     }
 
-    /// Whether this file is followed already, or one more can be.
+    /// Whether this file is followed already, or one more can be. Nobody who follows waits for a list.
     pub(super) fn has_room_for(&mut self, source: &Source) -> bool {
+        self.has_room_to_count(source) || {
+            let counted = self.streams.numbers().into_iter().find(|no| !self.is_needed(*no));
+            counted.into_iter().for_each(|no| self.give_up_counts_of(no));
+            self.has_room_to_count(source)
+        }
+    }
+
+    /// The same without taking anything from anybody.
+    pub(super) fn has_room_to_count(&mut self, source: &Source) -> bool {
         if self.streams.len() < MAX_STREAMS || self.streams.find(source).is_some() {
             return true;
         }
@@ -201,6 +213,7 @@ impl Bridge {
         let mut used = self.sessions.used_streams();
         used.extend(self.whole_entries.streams());
         used.extend(self.cards.streams());
+        used.extend(self.tallies.streams());
         used.extend(self.connecting.children.iter().map(|(parent, _)| *parent));
         for no in &used {
             if all || !self.rests(*no) {
@@ -289,7 +302,7 @@ impl Bridge {
     /// The stream of this pane with its roster, begun or woken, and polled from now on.
     pub(super) fn watch(&mut self, resolved: &Resolved) -> u64 {
         let source = self.source_of(resolved);
-        let watched = self.streams.find(&source).is_some_and(|no| self.is_used(no) && self.streams.has_roster(no));
+        let watched = self.is_watched(&source);
         let no = self.follow(resolved.kind.reader(), source);
         if !watched {
             self.begin_roster(no, resolved.kind);
@@ -297,9 +310,35 @@ impl Bridge {
         no
     }
 
+    /// The same to count children once: nothing has to hint at its file.
+    pub(super) fn watch_to_count(&mut self, kind: AgentKind, source: Source) -> u64 {
+        let watched = self.is_watched(&source);
+        let no = self.wake(kind.reader(), source);
+        self.run_stream(no);
+        if !watched {
+            self.begin_roster(no, kind);
+        }
+        no
+    }
+
+    /// Whether this file is followed, and its children are looked at.
+    fn is_watched(&self, source: &Source) -> bool {
+        let is_watched = |no| self.is_used(no) && self.streams.has_roster(no) && self.timers.is_set(Timer::Roster(no));
+        self.streams.find(source).is_some_and(is_watched)
+    }
+
     /// The stream of this file, begun or woken, and polled from now on.
     pub(super) fn follow(&mut self, reader: Box<dyn Reader>, source: Source) -> u64 {
         let path = source.path.clone();
+        let no = self.wake(reader, source);
+        self.directories.join(no, &path);
+        self.run_directories();
+        self.look_at_store(no);
+        self.run_stream(no);
+        no
+    }
+
+    fn wake(&mut self, reader: Box<dyn Reader>, source: Source) -> u64 {
         let (no, was_there) = self.streams.find_or_begin(reader, source, &self.config);
         if was_there && !self.is_used(no) {
             self.timers.stop(Timer::Grace(no));
@@ -307,20 +346,20 @@ impl Bridge {
                 stream.follower.refresh();
             }
         }
-        self.directories.join(no, &path);
         self.timers.no_later(Timer::FilePoll, self.after(FILE_POLL));
-        self.run_directories();
-        self.look_at_store(no);
-        self.run_stream(no);
         no
     }
 
-    /// What is followed to show this pane: the session's file, or its spool.
+    /// What is followed to show this pane.
     pub(super) fn source_of(&self, resolved: &Resolved) -> Source {
-        let Located { path, under, session, exists, recorded_cwd: directory, .. } = resolved.located.clone();
-        if resolved.kind.is_stored() {
-            let stored = Stored { kind: resolved.kind, session, path, under, exists, directory };
-            return stored.source(&self.config.state_dir);
+        self.source_at(resolved.kind, &resolved.located)
+    }
+
+    /// What is followed of a session: its file, or its spool.
+    pub(super) fn source_at(&self, kind: AgentKind, located: &Located) -> Source {
+        let Located { path, under, session, exists, recorded_cwd: directory, .. } = located.clone();
+        if kind.is_stored() {
+            return Stored { kind, session, path, under, exists, directory }.source(&self.config.state_dir);
         }
         Source { path, under, part: None, stored: None }
     }
@@ -366,12 +405,19 @@ impl Bridge {
         self.fail_whole_entries(no);
         self.lose_transcript(no);
         self.settle_children(no);
+        self.give_up_counts_of(no);
         self.timers.stop(Timer::Grace(no));
         self.drop_stream(no);
+        self.count_on();
     }
 
     /// Whether anybody needs this stream.
     pub(super) fn is_used(&self, no: u64) -> bool {
+        self.is_needed(no) || self.tallies.streams().any(|stream| stream == no)
+    }
+
+    /// The same but for a list.
+    fn is_needed(&self, no: u64) -> bool {
         self.sessions.uses(no)
             || self.whole_entries.streams().any(|stream| stream == no)
             || self.cards.streams().any(|stream| stream == no)

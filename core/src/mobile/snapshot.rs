@@ -174,7 +174,7 @@ mod tests {
     }
 
     fn facts(branch: &str, last_activity_ts: Option<i64>) -> AgentFacts {
-        AgentFacts { agent: None, branch: branch.into(), last_activity_ts }
+        AgentFacts { branch: branch.into(), last_activity_ts, ..AgentFacts::default() }
     }
 
     fn snapshot(surveyed: &Surveyed) -> Value {

@@ -19,6 +19,17 @@ use crate::source::json::Value;
 use crate::source::records;
 use crate::time::{Now, UnixMillis};
 
+/// The file of a conversation, as it was seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transcript {
+    /// Which reader it needs.
+    pub kind: AgentKind,
+    /// The file.
+    pub located: Located,
+    /// How it was.
+    pub facts: Facts,
+}
+
 /// What is known of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Known {

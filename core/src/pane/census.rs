@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::activity::Transcript;
 use super::herdr::{Everywhere, HerdrError, PaneAgent, Question, Replies, Reply};
 use super::name::PaneName;
 use crate::agent::AgentKind;
@@ -28,6 +29,8 @@ pub struct Listed {
     pub cwd: Option<String>,
     /// The transcript's file, if it is among the newest.
     pub path: Option<String>,
+    /// The same as it was seen, of a session that herdr does not show.
+    pub transcript: Option<Transcript>,
     /// The size of that file in bytes.
     pub size: Option<u64>,
     /// When that file changed last, in milliseconds since 1970.
@@ -157,6 +160,7 @@ impl Listed {
             session,
             cwd: agent.directory().map(String::from),
             path: file.map(|file| file.path.clone()),
+            transcript: None,
             size: file.map(|file| file.facts.size),
             modified_ms: file.map(|file| file.facts.modified.as_unix_millis()),
             title: agent.title.clone().or_else(|| file.and_then(title_of)),
@@ -171,6 +175,7 @@ impl Listed {
             session: Some(file.session.clone()),
             cwd: file.recorded.cwd.clone(),
             path: Some(file.path.clone()),
+            transcript: Some(Transcript { kind: file.kind, located: file.clone().into(), facts: file.facts }),
             size: (!file.kind.is_stored()).then_some(file.facts.size),
             modified_ms: Some(file.facts.modified.as_unix_millis()),
             title: title_of(file),
@@ -185,6 +190,7 @@ impl Listed {
             session: None,
             cwd: None,
             path: None,
+            transcript: None,
             size: None,
             modified_ms: None,
             title: Some("a conversation that Panewire writes by itself".into()),

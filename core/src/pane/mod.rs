@@ -6,7 +6,7 @@ pub mod branch;
 pub mod census;
 pub mod demo;
 pub mod errand;
-mod excerpt;
+pub(crate) mod excerpt;
 pub mod herdr;
 pub mod inspect;
 pub mod name;

@@ -16,7 +16,7 @@ use alloc::vec::Vec;
 
 use serde_json::{Map, Value, json};
 
-use super::activity::{Activity, Known};
+use super::activity::{Activity, Known, Transcript};
 use super::branch::Branch;
 use super::census::{Census, Found, Listed};
 use super::herdr::{Everywhere, HerdrError, HerdrSession, PaneAgent, Question, Replies, Reply};
@@ -47,7 +47,7 @@ pub struct Surveyed {
 pub type Failed = Vec<(HerdrSession, String)>;
 
 /// What is known of an agent beyond what herdr says.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AgentFacts {
     /// What herdr says of it, where herdr knows it.
     pub agent: Option<PaneAgent>,
@@ -55,6 +55,8 @@ pub struct AgentFacts {
     pub branch: String,
     /// When its conversation was written last, in milliseconds since 1970.
     pub last_activity_ts: Option<i64>,
+    /// The conversation's file, if it is there.
+    pub transcript: Option<Transcript>,
 }
 
 /// What is remembered from one survey to the next.
@@ -193,7 +195,7 @@ impl Survey {
             self.want(now, agent.pane.clone(), directory, conversation);
         }
         for agent in agents {
-            let facts = AgentFacts { agent: Some(agent.clone()), branch: String::new(), last_activity_ts: None };
+            let facts = AgentFacts { agent: Some(agent.clone()), ..AgentFacts::default() };
             self.found.agents.insert(agent.pane, facts);
         }
         self.look_on();
@@ -202,7 +204,11 @@ impl Survey {
     fn take_sessions(&mut self, now: Now, found: &Found) {
         for listed in &found.listed {
             self.want(now, listed.pane.clone(), listed.cwd.clone(), None);
-            let facts = AgentFacts { agent: None, branch: String::new(), last_activity_ts: listed.modified_ms };
+            let facts = AgentFacts {
+                last_activity_ts: listed.modified_ms,
+                transcript: listed.transcript.clone(),
+                ..AgentFacts::default()
+            };
             self.found.agents.insert(listed.pane.clone(), facts);
         }
         let rows: Vec<Value> = found.listed.iter().map(as_agent).collect();
@@ -265,9 +271,12 @@ impl Survey {
             if let Some((branch, _)) = directory.as_ref().and_then(|directory| self.used.branches.get(directory)) {
                 facts.branch.clone_from(branch);
             }
-            let known = conversation.as_ref().and_then(|conversation| self.used.conversations.get(conversation));
-            if let Some(Remembered::Known(known)) = known {
-                facts.last_activity_ts = known.last_ts;
+            if let Some(conversation) = conversation
+                && let Some(Remembered::Known(known)) = self.used.conversations.get(conversation)
+            {
+                let Known { located, facts: file, last_ts } = known.clone();
+                facts.last_activity_ts = last_ts;
+                facts.transcript = Some(Transcript { kind: conversation.0, located, facts: file });
             }
         }
         self.finish(Ok(found));

@@ -21,7 +21,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::agent::Reader;
-use crate::io::{Op, Outcome};
+use crate::io::{FileIdentity, Op, Outcome};
 use crate::machine::{Machine, Tag};
 use crate::source::follow::Source;
 use crate::time::Now;
@@ -119,6 +119,15 @@ pub trait Finder: Machine + fmt::Debug + Send {
     fn take_trouble(&mut self) -> Option<String>;
 }
 
+/// Finds out that a session has no children without reading its transcript, where that can be told.
+pub trait Glance: Machine + fmt::Debug + Send {
+    /// Looks again; the session's transcript is this file now.
+    fn look(&mut self, transcript: FileIdentity);
+
+    /// The result, once for each look: whether there are surely none. No file is open by then.
+    fn take_result(&mut self) -> Option<bool>;
+}
+
 /// For a kind whose agents start no others.
 #[derive(Debug)]
 pub struct NoChildren;
@@ -129,6 +138,14 @@ impl Machine for NoChildren {
     }
 
     fn handle_outcome(&mut self, _now: Now, _tag: Tag, _outcome: Outcome<'_>) {}
+}
+
+impl Glance for NoChildren {
+    fn look(&mut self, _transcript: FileIdentity) {}
+
+    fn take_result(&mut self) -> Option<bool> {
+        Some(true)
+    }
 }
 
 impl Finder for NoChildren {

@@ -11,6 +11,7 @@
 //! Of a child no more is read than its metadata and the end of its file, and only when these have changed. Those that may
 //! have started children of their own are read as a whole, since the call and its answer stand nowhere else.
 
+mod childless;
 mod directory;
 mod ends;
 mod finder;
@@ -20,5 +21,6 @@ mod note;
 mod notification;
 mod said;
 
+pub(crate) use childless::Childless;
 pub(crate) use finder::Children;
 pub(super) use note::{may_be_inside, may_be_queued, may_tell, note};
