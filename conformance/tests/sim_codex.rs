@@ -127,6 +127,71 @@ fn an_archived_session_is_found_and_one_without_a_file_is_waited_for() {
 }
 
 #[test]
+fn a_session_that_is_put_away_is_followed_there_and_back() {
+    let mut world = world(Some(FIRST));
+    world.disk.append(&file_of(FIRST), meta(FIRST, CWD) + &item("one"));
+    let client = world.watch(PANE);
+    assert_eq!(world.fresh(client).seqs(), [1]);
+    let archived = format!("/home/u/.codex/archived_sessions/rollout-2026-08-03T10-48-56-{FIRST}.jsonl");
+    world.disk.rename(&file_of(FIRST), &archived);
+    world.advance(SESSION_POLLED * 2);
+    assert!(world.fresh(client).is_empty());
+    // What was said before the move has its double behind it.
+    world.disk.append(&archived, event("one") + &item("two"));
+    world.advance(SESSION_POLLED);
+    assert_eq!(world.fresh(client).seqs(), [2]);
+    world.disk.rename(&archived, &file_of(FIRST));
+    world.disk.append(&file_of(FIRST), item("three"));
+    world.advance(SESSION_POLLED * 2);
+    assert_eq!(world.fresh(client).seqs(), [3]);
+    world.finish();
+}
+
+#[test]
+fn a_new_session_is_followed_once_its_file_is_there() {
+    let mut world = world(Some(FIRST));
+    world.disk.append(&file_of(FIRST), meta(FIRST, CWD) + &item("one"));
+    let client = world.watch(PANE);
+    world.fresh(client);
+    *world.herdr.pane(PANE).unwrap() = Pane::claude(PANE, CWD).of_kind("codex").with_session(SECOND);
+    world.advance(SESSION_POLLED);
+    assert!(world.fresh(client).is_empty());
+    // The same text in another session is no double.
+    world.disk.append(&file_of(SECOND), meta(SECOND, CWD) + &event("one"));
+    world.advance(SESSION_POLLED);
+    let frames = world.fresh(client);
+    assert_eq!(frames.kinds(), ["session_changed", "hello", "entry", "backlog_complete"]);
+    assert_eq!((&frames[0].json["from"], &frames[0].json["to"]), (&json!(FIRST), &json!(SECOND)));
+    assert_eq!(frames[2].json["entry"]["text"], "one");
+    world.finish();
+}
+
+#[test]
+fn a_fork_whose_replay_is_still_being_written_shows_its_own_alone() {
+    let mut world = world(Some(SECOND));
+    let forked = record("session_meta", &json!({"id": SECOND, "forked_from_id": FIRST, "cwd": CWD}));
+    let turn = |id: &str| record("event_msg", &json!({"type": "task_started", "turn_id": id}));
+    let replay = meta(FIRST, CWD)
+        + &turn("019fc8be-0001-7000-8000-000000000009")
+        + &item("the parent's")
+        + &event("the parent's");
+    let (head, tail) = replay.split_at(replay.len() / 2);
+    world.disk.append(&file_of(SECOND), forked + head);
+    let client = world.watch(PANE);
+    let opening = world.fresh(client);
+    assert_eq!((opening.only("hello").number("total"), opening.seqs()), (1, vec![1]));
+    // There is no file of the parent.
+    world.disk.append(&file_of(SECOND), tail);
+    world.advance(TWO_POLLS);
+    assert!(world.fresh(client).is_empty());
+    world.disk.append(&file_of(SECOND), turn("019fc8be-0002-7000-8000-000000000009") + &item("the parent's"));
+    world.advance(TWO_POLLS);
+    let frames = world.fresh(client);
+    assert_eq!((frames.seqs(), &frames[0].json["entry"]["text"]), (vec![2], &json!("the parent's")));
+    world.finish();
+}
+
+#[test]
 fn without_an_id_the_newest_session_of_the_directory_is_it() {
     let mut world = world(None);
     world.disk.append(&file_of(FIRST), meta(FIRST, CWD) + &item("one"));

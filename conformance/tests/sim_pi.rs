@@ -120,6 +120,23 @@ fn a_new_session_is_followed_once_its_file_is_there() {
 }
 
 #[test]
+fn a_session_that_is_migrated_in_place_is_another_conversation() {
+    let mut world = world(|pane| pane.with_file(&file_of(FIRST)));
+    let old =
+        json!({"type": "session", "id": FIRST, "timestamp": "2025-11-20T08:00:00.000Z", "cwd": CWD}).to_string() + "\n";
+    let bare = |text: &str| json!({"type": "message", "message": {"role": "user", "content": text}}).to_string() + "\n";
+    world.disk.append(&file_of(FIRST), old + &bare("one") + &bare("two"));
+    let client = world.watch(PANE);
+    assert_eq!(world.fresh(client).seqs(), [1, 2]);
+    world.disk.replace(&file_of(FIRST), header(FIRST, CWD) + &said("one") + &said("two") + &said("three"));
+    world.advance(TWO_POLLS);
+    let frames = world.fresh(client);
+    assert_eq!(frames.kinds(), ["session_changed", "hello", "entry", "entry", "entry", "backlog_complete"]);
+    assert_eq!(frames[0].json["to"], format!("{FIRST}~1"));
+    world.finish();
+}
+
+#[test]
 fn a_path_outside_pis_own_sessions_is_not_opened() {
     for path in ["/home/u/.ssh/keys.jsonl", "/home/u/.pi/agent/sessions/../../../.ssh/keys.jsonl"] {
         let mut world = world(|pane| pane.with_file(path));
