@@ -4,32 +4,13 @@ use std::time::{Duration, Instant};
 
 use panewire_conformance::herdr::{Desk, Mode, Pane, Reaction, Typed};
 use panewire_conformance::sim::scene::{CWD, PANE};
+use panewire_conformance::sim::screen::{chips, prompt, yes_or_no};
 
 use super::machine::{Daemon, Machine};
 
 const CHIPS: &str = "w1:p2";
 
-fn permission(command: &str) -> String {
-    format!(
-        "⏺ Watering the plants\n\n────────────────────────────────────────\n Bash command\n\n   {command}\n\n \
-         Do you want to proceed?\n ❯ 1. Yes\n   2. No\n\n Esc to cancel · Tab to amend\n"
-    )
-}
-
-fn prompt(mode: &str) -> String {
-    format!("⏺ The roses are wet\n\n────────────\n❯ \n────────────\n  {mode}\n")
-}
-
-fn chips(marked: &str) -> String {
-    let chip = |label: &str| {
-        if label == marked { format!("\u{1b}[48;2;250;170;70m {label} \u{1b}[0m") } else { format!(" {label} ") }
-    };
-    format!(
-        "┃\n┃  △ Permission required\n┃    # Shell command\n┃\n┃  $ water --all\n┃\n┃   {} {}  ⇆ select  enter confirm\n┃\n",
-        chip("Allow once"),
-        chip("Reject")
-    )
-}
+const LABELS: [&str; 2] = ["Allow once", "Reject"];
 
 /// Claude Code asks in one pane, OpenCode in another.
 fn desk() -> Desk {
@@ -43,11 +24,11 @@ fn desk() -> Desk {
     };
     Desk {
         panes: vec![pane(PANE, "claude"), pane(CHIPS, "opencode")],
-        screens: [(PANE.into(), permission("water --all")), (CHIPS.into(), chips("Allow once"))].into(),
+        screens: [(PANE.into(), yes_or_no("water --all")), (CHIPS.into(), chips(&LABELS, "Allow once"))].into(),
         reactions: vec![
             reaction(PANE, "2", prompt("⏵⏵ auto mode on"), "idle"),
             reaction(PANE, "\u{1b}[Z", prompt("⏸ plan mode on"), "idle"),
-            reaction(CHIPS, "\u{1b}[C", chips("Reject"), "blocked"),
+            reaction(CHIPS, "\u{1b}[C", chips(&LABELS, "Reject"), "blocked"),
         ],
         ..Desk::default()
     }

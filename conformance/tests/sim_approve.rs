@@ -4,25 +4,15 @@ use core::time::Duration;
 
 use panewire_conformance::herdr::{Failing, Mode, Pane, Reaction};
 use panewire_conformance::sim::scene::{CWD, PANE};
+use panewire_conformance::sim::screen::{prompt, yes_or_no};
 use panewire_conformance::sim::{Scene, TOKEN, World};
 use panewire_core::ids::ExId;
 use panewire_core::limits::{ANSWER_REST, MODE_LOOKS};
 use serde_json::{Value, json};
 
-fn permission(command: &str) -> String {
-    format!(
-        "⏺ Watering the plants\n\n────────────────────────────────────────\n Bash command\n\n   {command}\n\n \
-         Do you want to proceed?\n ❯ 1. Yes\n   2. No\n\n Esc to cancel · Tab to amend\n"
-    )
-}
-
-fn prompt(mode: &str) -> String {
-    format!("⏺ The roses are wet\n\n────────────\n❯ \n────────────\n  {mode}\n")
-}
-
 /// A pane that is blocked on this command, and herdr's counter.
 fn blocked_on(scene: &mut Scene, command: &str) -> u64 {
-    scene.world.herdr.desk.screens.insert(PANE.into(), permission(command));
+    scene.world.herdr.desk.screens.insert(PANE.into(), yes_or_no(command));
     scene.world.herdr.desk.set_status(PANE, "blocked");
     scene.world.herdr.pane(PANE).map_or(0, |pane| pane.state_change_seq)
 }
@@ -119,7 +109,7 @@ fn a_question_that_changes_between_the_look_and_the_key_is_not_confirmed() {
             let question = fingerprint(&mut scene.world);
             scene.world.herdr.socket_latency = Duration::from_millis(20);
             scene.world.after(Duration::from_millis(after), move |world| {
-                world.herdr.desk.screens.insert(PANE.into(), permission("dig --deep"));
+                world.herdr.desk.screens.insert(PANE.into(), yes_or_no("dig --deep"));
                 if with_counter {
                     world.herdr.desk.set_status(PANE, "blocked");
                 }
@@ -155,7 +145,7 @@ fn even_without_its_name_a_question_that_changes_between_two_looks_is_not_confir
     let seq = blocked_on(&mut scene, "water --all");
     scene.world.herdr.socket_latency = Duration::from_millis(20);
     scene.world.after(Duration::from_millis(30), |world| {
-        world.herdr.desk.screens.insert(PANE.into(), permission("dig --deep"));
+        world.herdr.desk.screens.insert(PANE.into(), yes_or_no("dig --deep"));
     });
     assert_eq!(approve(&mut scene.world, seq), not_applied(ANOTHER));
     assert_eq!(typed(&mut scene.world), NOTHING);

@@ -5,6 +5,7 @@ use core::time::Duration;
 use panewire_conformance::herdr::{Failing, Mode, Pane};
 use panewire_conformance::sim::disk::{Effect, OpKind};
 use panewire_conformance::sim::scene::{CWD, NEXT_SESSION, PANE, SESSION};
+use panewire_conformance::sim::screen::permission;
 use panewire_conformance::sim::{Ask, Scene, TOKEN, World, config};
 use panewire_core::config::{Config, Demo, HerdrMode};
 use panewire_core::io::FailureKind;
@@ -40,20 +41,13 @@ fn shows(scene: &mut Scene, kind: &str, status: &str, screen: &str) {
     scene.world.herdr.desk.screens.insert(PANE.into(), screen.into());
 }
 
-fn permission(command: &str) -> String {
-    format!(
-        "⏺ Watering the plants\n  ⎿  $ {command}\n\n────────────────────────────────────────\n Bash command\n\n   {command}\n\n \
-         Do you want to proceed?\n ❯ 1. Yes\n   2. Yes, and always allow it in this garden\n   3. No\n\n Esc to cancel · Tab to amend\n"
-    )
-}
-
 const CHIPS: &str = "┃\n┃  △ Permission required\n┃    # Shell command\n┃\n┃  $ water --all\n┃\n\
     ┃   \u{1b}[48;2;250;170;70m Allow once \u{1b}[0m  Allow always   Reject  ctrl+f fullscreen  ⇆ select  enter confirm\n┃\n";
 
 #[test]
 fn a_blocked_pane_shows_its_question_for_one_look_and_one_read() {
     let mut scene = Scene::with_entries(3);
-    shows(&mut scene, "claude", "blocked", &permission("water --all"));
+    shows(&mut scene, "claude", "blocked", &permission("water --all", 1));
     scene.world.herdr.take_questions();
     let card = card(&mut scene.world, PANE);
     assert_eq!(scene.world.herdr.take_questions(), [GET, READ]);
@@ -83,7 +77,7 @@ fn another_command_is_another_question() {
     let mut scene = Scene::with_entries(1);
     let mut prints = Vec::new();
     for command in ["water --all", "water --roses", "water --all"] {
-        shows(&mut scene, "claude", "blocked", &permission(command));
+        shows(&mut scene, "claude", "blocked", &permission(command, 1));
         prints.push(card(&mut scene.world, PANE)["blocked"]["fingerprint"].clone());
     }
     assert_eq!(prints[0], prints[2]);
@@ -171,7 +165,7 @@ fn an_empty_screen_leaves_a_thin_card() {
 #[test]
 fn a_herdr_that_dies_between_agent_and_screen_leaves_one_too() {
     let mut scene = Scene::with_entries(1);
-    shows(&mut scene, "claude", "blocked", &permission("water"));
+    shows(&mut scene, "claude", "blocked", &permission("water", 1));
     scene.world.herdr.socket_latency = Duration::from_millis(100);
     let client = scene.world.ask(&Ask::get(&target(PANE)));
     scene.world.advance(Duration::from_millis(50));

@@ -4,24 +4,12 @@ use core::time::Duration;
 
 use panewire_conformance::herdr::{Failing, Mode, Pane, Reaction, Typed};
 use panewire_conformance::sim::scene::{CWD, PANE};
+use panewire_conformance::sim::screen::{chips, permission, prompt};
 use panewire_conformance::sim::{Scene, World, config};
 use panewire_core::config::{Config, HerdrMode};
 use panewire_core::ids::ExId;
 use panewire_core::limits::{ANSWER_LOOKS, ANSWER_REST, MAX_PANE_ERRANDS};
 use serde_json::{Value, json};
-
-/// A Claude Code dialog with the mark on this option.
-fn permission(command: &str, marked: u32) -> String {
-    let mark = |number: u32| if number == marked { '❯' } else { ' ' };
-    format!(
-        "⏺ Watering the plants\n  ⎿  $ {command}\n\n────────────────────────────────────────\n Bash command\n\n   {command}\n\n \
-         Do you want to proceed?\n {} 1. Yes\n {} 2. Yes, and always allow it in this garden\n {} 3. No\n\n \
-         Esc to cancel · Tab to amend\n",
-        mark(1),
-        mark(2),
-        mark(3)
-    )
-}
 
 /// A question of Claude Code's own, of which several answers may be ticked.
 fn herbs(ticked: &str) -> String {
@@ -34,21 +22,7 @@ fn herbs(ticked: &str) -> String {
     )
 }
 
-/// OpenCode's chips with this one coloured.
-fn chips(marked: &str) -> String {
-    let chip = |label: &str| {
-        if label == marked { format!("\u{1b}[48;2;250;170;70m {label} \u{1b}[0m") } else { format!(" {label} ") }
-    };
-    format!(
-        "┃\n┃  △ Permission required\n┃    # Shell command\n┃\n┃  $ water --all\n┃\n┃   {} {} {}  ctrl+f fullscreen  \
-         ⇆ select  enter confirm\n┃\n",
-        chip("Allow once"),
-        chip("Allow always"),
-        chip("Reject")
-    )
-}
-
-const IDLE: &str = "⏺ The roses are wet\n\n────────────\n❯ \n────────────\n  ? for shortcuts\n";
+const LABELS: [&str; 3] = ["Allow once", "Allow always", "Reject"];
 
 fn shows(scene: &mut Scene, kind: &str, status: &str, screen: &str) {
     if let Some(pane) = scene.world.herdr.pane(PANE) {
@@ -113,7 +87,7 @@ fn a_line_end_is_the_enter_key_in_a_write_of_its_own() {
         ("日本 👍\r", &["日本 👍", "\r"]),
     ] {
         let mut scene = Scene::with_entries(1);
-        shows(&mut scene, "claude", "idle", IDLE);
+        shows(&mut scene, "claude", "idle", &prompt("? for shortcuts"));
         assert_eq!(send(&mut scene, text), ok(), "{text:?}");
         assert_eq!(typed(&mut scene), writes, "{text:?}");
         scene.world.finish();
@@ -137,7 +111,7 @@ fn a_key_wins_over_a_text_and_bears_herdrs_name() {
 fn a_digit_that_answers_by_itself_is_followed_by_nothing() {
     let mut scene = Scene::with_entries(1);
     shows(&mut scene, "claude", "blocked", &permission("water --all", 1));
-    reacts(&mut scene, "3", IDLE, "idle");
+    reacts(&mut scene, "3", &prompt("? for shortcuts"), "idle");
     assert_eq!(send(&mut scene, "3\n"), ok());
     assert_eq!(typed(&mut scene), ["3"]);
     scene.world.finish();
@@ -194,12 +168,12 @@ fn a_digit_that_ticks_is_followed_by_nothing() {
 #[test]
 fn chips_are_gone_to_and_confirmed() {
     let mut scene = Scene::with_entries(1);
-    shows(&mut scene, "opencode", "blocked", &chips("Allow once"));
-    reacts(&mut scene, "\u{1b}[C\u{1b}[C", &chips("Reject"), "blocked");
+    shows(&mut scene, "opencode", "blocked", &chips(&LABELS, "Allow once"));
+    reacts(&mut scene, "\u{1b}[C\u{1b}[C", &chips(&LABELS, "Reject"), "blocked");
     assert_eq!(send(&mut scene, "Reject\n"), ok());
     assert_eq!(typed(&mut scene), ["\u{1b}[C\u{1b}[C", "\r"]);
     // By number, and back.
-    reacts(&mut scene, "\u{1b}[D", &chips("Allow always"), "blocked");
+    reacts(&mut scene, "\u{1b}[D", &chips(&LABELS, "Allow always"), "blocked");
     assert_eq!(send(&mut scene, "2\n"), ok());
     assert_eq!(typed(&mut scene), ["\u{1b}[D", "\r"]);
     // The one that is marked.
@@ -214,8 +188,8 @@ fn chips_are_gone_to_and_confirmed() {
 #[test]
 fn a_question_that_changes_under_the_arrows_is_not_confirmed() {
     let mut scene = Scene::with_entries(1);
-    shows(&mut scene, "opencode", "blocked", &chips("Allow once"));
-    reacts(&mut scene, "\u{1b}[C", &chips("Allow always").replace("water", "dig"), "blocked");
+    shows(&mut scene, "opencode", "blocked", &chips(&LABELS, "Allow once"));
+    reacts(&mut scene, "\u{1b}[C", &chips(&LABELS, "Allow always").replace("water", "dig"), "blocked");
     let text = "the agent asks another question by now: Enter was not pressed";
     assert_eq!(send(&mut scene, "Allow always\n"), refused(409, text));
     assert_eq!(typed(&mut scene), ["\u{1b}[C"]);
@@ -225,7 +199,7 @@ fn a_question_that_changes_under_the_arrows_is_not_confirmed() {
 #[test]
 fn without_a_visible_mark_no_chip_is_picked() {
     let mut scene = Scene::with_entries(1);
-    shows(&mut scene, "opencode", "blocked", &chips("none"));
+    shows(&mut scene, "opencode", "blocked", &chips(&LABELS, "none"));
     let text = "which option is marked cannot be seen, so none can be picked: nothing was typed";
     assert_eq!(send(&mut scene, "Reject\n"), refused(409, text));
     assert_eq!(typed(&mut scene), [] as [&str; 0]);
@@ -284,7 +258,7 @@ fn words_do_not_answer_a_permission() {
 #[test]
 fn enter_behind_a_text_never_answers_a_question_that_came_up_meanwhile() {
     let mut scene = Scene::with_entries(1);
-    shows(&mut scene, "claude", "working", IDLE);
+    shows(&mut scene, "claude", "working", &prompt("? for shortcuts"));
     reacts(&mut scene, "and the lawn", &permission("water --all", 1), "working");
     let text = "a question came up: the text was typed and Enter was not pressed";
     assert_eq!(send(&mut scene, "and the lawn\n"), refused(409, text));
@@ -307,7 +281,7 @@ fn the_answer_to_another_question_is_refused() {
     ] {
         assert_eq!(post(&mut scene.world, &body), another, "{body}");
     }
-    shows(&mut scene, "claude", "working", IDLE);
+    shows(&mut scene, "claude", "working", &prompt("? for shortcuts"));
     let none = refused(409, "the agent does not ask this question any more: look at its card again");
     assert_eq!(post(&mut scene.world, &json!({"pane": PANE, "key": "esc", "question": question})), none);
     assert_eq!(typed(&mut scene), [] as [&str; 0]);
@@ -355,8 +329,8 @@ fn where_there_is_no_terminal_nothing_can_be_typed() {
 #[test]
 fn the_command_line_types_where_the_socket_took_nothing() {
     let mut scene = Scene::with_entries(1);
-    shows(&mut scene, "opencode", "blocked", &chips("Allow once"));
-    reacts(&mut scene, "\u{1b}[C", &chips("Allow always"), "blocked");
+    shows(&mut scene, "opencode", "blocked", &chips(&LABELS, "Allow once"));
+    reacts(&mut scene, "\u{1b}[C", &chips(&LABELS, "Allow always"), "blocked");
     scene.world.herdr.desk.socket = Mode::NoServer;
     assert_eq!(send(&mut scene, "2\n"), ok());
     assert_eq!(typed(&mut scene), ["\u{1b}[C", "\r"]);
@@ -386,7 +360,7 @@ fn what_may_have_been_typed_is_not_typed_again() {
 #[test]
 fn an_enter_that_is_lost_is_said_to_be() {
     let mut scene = Scene::with_entries(1);
-    shows(&mut scene, "claude", "idle", IDLE);
+    shows(&mut scene, "claude", "idle", &prompt("? for shortcuts"));
     scene.world.herdr.socket_latency = Duration::from_millis(100);
     let client = scene.world.post("/send", &json!({"pane": PANE, "text": "dig\n"}));
     // The look, the text, the rest and the second look take 580 ms.
@@ -403,7 +377,7 @@ fn an_enter_that_is_lost_is_said_to_be() {
 #[test]
 fn what_was_typed_before_something_failed_is_said() {
     let mut scene = Scene::with_entries(1);
-    shows(&mut scene, "claude", "idle", IDLE);
+    shows(&mut scene, "claude", "idle", &prompt("? for shortcuts"));
     let client = scene.world.post("/send", &json!({"pane": PANE, "text": "dig\n"}));
     scene.world.herdr.set_mode(Mode::Failing(Failing { code: "busy".into(), message: "moving house".into() }));
     scene.world.advance(Duration::from_secs(1));
@@ -418,7 +392,7 @@ fn what_was_typed_before_something_failed_is_said() {
 fn a_wedged_or_slow_herdr_is_502_within_its_budget() {
     for latency in [Duration::from_secs(9), Duration::from_millis(900)] {
         let mut scene = Scene::with_entries(1);
-        shows(&mut scene, "claude", "idle", IDLE);
+        shows(&mut scene, "claude", "idle", &prompt("? for shortcuts"));
         scene.world.herdr.socket_latency = latency;
         scene.world.herdr.cli_latency = latency;
         let client = scene.world.post("/send", &json!({"pane": PANE, "text": "dig\n"}));
@@ -433,7 +407,7 @@ fn a_wedged_or_slow_herdr_is_502_within_its_budget() {
 #[test]
 fn two_who_type_into_one_pane_do_so_one_after_the_other() {
     let mut scene = Scene::with_entries(1);
-    shows(&mut scene, "claude", "idle", IDLE);
+    shows(&mut scene, "claude", "idle", &prompt("? for shortcuts"));
     scene.world.herdr.open(Pane::claude("w1:p2", CWD));
     scene.world.herdr.socket_latency = Duration::from_millis(50);
     let texts = ["a\n", "b\n"].map(|text| scene.world.post("/send", &json!({"pane": PANE, "text": text})));
@@ -449,7 +423,7 @@ fn two_who_type_into_one_pane_do_so_one_after_the_other() {
 #[test]
 fn too_many_who_wait_are_turned_away_and_those_who_leave_are_forgotten() {
     let mut scene = Scene::with_entries(1);
-    shows(&mut scene, "claude", "idle", IDLE);
+    shows(&mut scene, "claude", "idle", &prompt("? for shortcuts"));
     scene.world.herdr.socket_latency = Duration::from_millis(10);
     let post = |scene: &mut Scene, text: &str| scene.world.post("/send", &json!({"pane": PANE, "text": text}));
     let clients: Vec<ExId> = (0..MAX_PANE_ERRANDS).map(|no| post(&mut scene, &format!("{no}\n"))).collect();
@@ -467,7 +441,7 @@ fn too_many_who_wait_are_turned_away_and_those_who_leave_are_forgotten() {
 #[test]
 fn a_daemon_that_stops_says_what_it_does_not_know() {
     let mut scene = Scene::with_entries(1);
-    shows(&mut scene, "claude", "idle", IDLE);
+    shows(&mut scene, "claude", "idle", &prompt("? for shortcuts"));
     let typing = scene.world.post("/send", &json!({"pane": PANE, "text": "a\n"}));
     let waiting = scene.world.post("/send", &json!({"pane": PANE, "text": "b\n"}));
     scene.world.shut_down();

@@ -21,6 +21,7 @@ pub mod hints;
 pub mod random;
 pub mod reply;
 pub mod scene;
+pub mod screen;
 pub mod transcript;
 pub mod web;
 pub mod world;
