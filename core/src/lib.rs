@@ -2,7 +2,7 @@
 //!
 //! Features, none of which adds API or changes behaviour:
 //! - `std` (default): faster byte search on hosts with an operating system.
-//! - `simd` (implies `std`): long strings with escapes are decoded by simd-json when an entry is made of them.
+//! - `simd`: long strings with escapes are decoded by simd-json, which needs `std`, when an entry is made of them.
 #![no_std]
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]

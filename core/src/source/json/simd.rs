@@ -6,7 +6,6 @@
 //! It never sees more than one string, so nesting cannot reach it.
 
 use alloc::vec::Vec;
-use core::cell::RefCell;
 use core::ops::RangeInclusive;
 
 use memchr::memchr;
@@ -16,43 +15,31 @@ use simd_json::{Buffers, INPUT_PADDING, Node, Tape, fill_tape_padded};
 /// shown most of the time.
 const WORTHWHILE_BYTES: RangeInclusive<usize> = 64..=64 * 1024;
 
-std::thread_local! {
-    static SCRATCH: RefCell<Scratch> = RefCell::default();
-}
-
 /// Lends the text of a string that is written so between its quotes, if it is worthwhile and simd-json accepts it.
 pub(super) fn decode<R>(written: &[u8], lend: impl FnOnce(&str) -> R) -> Option<R> {
     // Without an escape there is nothing to decode: it is lent as it lies there, and not copied.
     if !WORTHWHILE_BYTES.contains(&written.len()) || memchr(b'\\', written).is_none() {
         return None;
     }
-    SCRATCH.with(|scratch| scratch.try_borrow_mut().ok()?.decode(written, lend))
+    strict(written, lend)
 }
 
-/// Memory that is used again: bounded, since what is not worthwhile never comes here.
-#[derive(Default)]
-struct Scratch {
-    document: Vec<u8>,
-    buffers: Buffers,
-}
-
-impl Scratch {
-    fn decode<R>(&mut self, written: &[u8], lend: impl FnOnce(&str) -> R) -> Option<R> {
-        if memchr(0x7f, written).is_some() {
-            return None;
-        }
-        self.document.clear();
-        self.document.push(b'"');
-        self.document.extend_from_slice(written);
-        self.document.push(b'"');
-        let len = self.document.len();
-        self.document.extend_from_slice(&[b' '; INPUT_PADDING]);
-        let mut tape = Tape::null();
-        fill_tape_padded(&mut self.document, len, &mut self.buffers, &mut tape).ok()?;
-        match tape.0.as_slice() {
-            [Node::String(text)] => Some(lend(text)),
-            _ => None,
-        }
+/// Its memory is of this one string: to take it anew, in the right size, costs too little to be worth keeping.
+fn strict<R>(written: &[u8], lend: impl FnOnce(&str) -> R) -> Option<R> {
+    if memchr(0x7f, written).is_some() {
+        return None;
+    }
+    let len = written.len().saturating_add(2);
+    let mut document = Vec::with_capacity(len.saturating_add(INPUT_PADDING));
+    document.push(b'"');
+    document.extend_from_slice(written);
+    document.push(b'"');
+    document.extend_from_slice(&[b' '; INPUT_PADDING]);
+    let mut tape = Tape::null();
+    fill_tape_padded(&mut document, len, &mut Buffers::new(len), &mut tape).ok()?;
+    match tape.0.as_slice() {
+        [Node::String(text)] => Some(lend(text)),
+        _ => None,
     }
 }
 
@@ -70,7 +57,7 @@ mod tests {
     use crate::source::json::{Chars, Scanner, Token, Value};
 
     fn strict(written: &[u8]) -> Option<String> {
-        Scratch::default().decode(written, |text| String::from(text))
+        super::strict(written, |text| String::from(text))
     }
 
     fn lenient(written: &[u8]) -> String {
