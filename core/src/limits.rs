@@ -287,8 +287,12 @@ pub const SPOOL_QUEUE_BYTES: usize = 1024 * 1024;
 /// Bytes between two places from which a spool can begin anew.
 pub const SPOOL_MARK_BYTES: u64 = 1024 * 1024;
 
-/// Bytes of a session that is one document. A larger one is not shown, and the log says so.
-pub const DOCUMENT_BYTES: usize = 32 * 1024 * 1024;
+/// Bytes of one message of a session whose file is rewritten. Of a larger one only its size is shown.
+pub const STORE_MESSAGE_BYTES: usize = 16 * 1024 * 1024;
+
+/// Bytes of messages of such a session that are held until its end was read. With more, those that others follow are
+/// shown before that, as they are then.
+pub const STORE_HELD_BYTES: usize = 8 * 1024 * 1024;
 
 /// Names of one directory of a store of one file for each message.
 pub const MAX_STORE_NAMES: usize = 65_536;

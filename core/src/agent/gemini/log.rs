@@ -1,257 +1,215 @@
-//! A session's file as a list of messages, whichever of the two forms it has.
-//!
-//! ```text
-//! session-….json    one document, rewritten whole at every change: {"sessionId":…,"messages":[…]}
-//! session-….jsonl   a log: a line of metadata, then messages, {"$set":{…}} and {"$rewindTo":"<id>"}
-//! ```
+//! The list of a session's messages, as its records come, whichever of the two forms the file has.
 //!
 //! A message comes again at every change: its last form counts, its first place stays. Going back drops messages from the
-//! conversation and not from the list: what was shown stays shown, and a note says what happened.
+//! conversation and not from the list: what was shown stays shown, and a note says what happened. Of what has settled no
+//! more is held than that it was there.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::agent::shown::named;
+use super::render;
+use crate::agent::shown::{glance, named};
+use crate::roster::digest;
 use crate::source::json::{Scanner, Value};
-use crate::source::records;
 use crate::source::spool::Place;
 use crate::time::UnixMillis;
 
+/// Whether a message has settled.
+pub(super) type IsSettled<'f> = &'f dyn Fn(&Place) -> bool;
+
 /// Everything in a file that is or was a message, in order.
 #[derive(Debug, Default)]
-pub(super) struct Log<'a> {
-    pub(super) items: Vec<Item<'a>>,
-    /// Where each message is in the list, by its id, and those that the conversation consists of now.
-    known: BTreeMap<String, usize>,
-    current: BTreeMap<String, usize>,
-    /// The place of the last one.
+pub(super) struct Log {
+    /// Those that have not settled.
+    pub(super) items: VecDeque<Item>,
+    /// The number of each message in the list, by the digest of its id, and those that the conversation consists of now.
+    known: BTreeMap<u64, usize>,
+    current: BTreeSet<usize>,
+    /// The same of what is no message.
+    others: BTreeSet<u64>,
+    /// Which message says the answer of a call first, by the digest of the call.
+    answers: BTreeMap<u64, usize>,
+    /// How many there are, and the place of the last one.
+    count: usize,
     last: i64,
+    /// Bytes that are held.
+    held: usize,
 }
 
 /// One of them.
 #[derive(Debug)]
-pub(super) struct Item<'a> {
+pub(super) struct Item {
     pub(super) place: Place,
-    pub(super) what: What<'a>,
+    pub(super) number: usize,
+    pub(super) what: What,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum What<'a> {
-    Message(Value<'a>),
-    Other(Other<'a>),
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum What {
+    /// A message, as it was written last.
+    Message(Vec<u8>),
+    Other(Other),
 }
 
 /// What is in the list and is no message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Other<'a> {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Other {
     /// The conversation went back: how many messages were dropped.
     Rewound(usize),
-    /// Bytes that are no record.
-    Damaged(&'a [u8]),
-    /// An object that is no session.
-    NoSession(Value<'a>),
+    /// Bytes that are no record: how many, and how they begin.
+    Damaged(u64, String),
+    /// A message that is too large to be looked at, and its size.
+    TooLong(u64),
+    /// An object that is no session, and how it begins.
+    NoSession(String),
 }
 
-impl Other<'_> {
+impl Other {
     /// Whether it is there by mistake.
-    pub(super) const fn is_damage(self) -> bool {
-        matches!(self, Self::Damaged(_) | Self::NoSession(_))
+    pub(super) const fn is_damage(&self) -> bool {
+        matches!(self, Self::Damaged(..) | Self::TooLong(_) | Self::NoSession(_))
     }
 }
 
-/// Why a file has no list now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Torn {
-    /// It ends in the middle: perhaps it is being written.
-    Unfinished,
-}
-
-impl<'a> Log<'a> {
-    /// Reads a whole file.
-    pub(super) fn read(bytes: &'a [u8]) -> Result<Self, Torn> {
-        let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes).trim_ascii();
-        let mut log = Self::default();
-        if bytes.is_empty() {
-            return Ok(log);
-        }
-        let first = bytes.split(|&byte| byte == b'\n').next().unwrap_or_default().trim_ascii();
-        let is_document = !records::is_whole(first) || Value(first).get("messages").is_some_and(Value::is_list);
-        if is_document && let Some(document) = whole(bytes) {
-            log.document(document);
-            return Ok(log);
-        }
-        if is_document && first.len() < 2 {
-            // A document of several lines that is not complete.
-            return Err(Torn::Unfinished);
-        }
-        log.lines(bytes);
-        Ok(log)
+impl Log {
+    /// Whether there was anything of this id.
+    pub(super) fn holds(&self, id: &str) -> bool {
+        let id = digest(id.as_bytes());
+        self.known.contains_key(&id) || self.others.contains(&id)
     }
 
-    fn document(&mut self, document: Value<'a>) {
-        match document.get("messages").filter(|messages| messages.is_list()) {
-            Some(messages) => messages.elements().for_each(|message| self.message(message)),
-            None => self.push("document".into(), None, What::Other(Other::NoSession(document))),
-        }
+    /// How many of these messages are not in it, by the digests of their ids.
+    pub(super) fn lacks(&self, ids: &BTreeSet<u64>) -> usize {
+        ids.iter().filter(|id| !self.known.contains_key(id)).count()
     }
 
-    fn lines(&mut self, bytes: &'a [u8]) {
-        let mut at = 0_usize;
-        let mut lines = bytes.split(|&byte| byte == b'\n').peekable();
-        while let Some(line) = lines.next() {
-            let is_last = lines.peek().is_none();
-            let trimmed = line.trim_ascii();
-            match whole(trimmed).filter(|record| record.is_object()) {
-                Some(record) => self.record(record),
-                // The last line may still be on its way.
-                None if trimmed.is_empty() || is_last => {}
-                None => self.push(format!("@{at}"), None, What::Other(Other::Damaged(trimmed))),
-            }
-            at = at.saturating_add(line.len()).saturating_add(1);
+    /// The digests of the ids of all messages.
+    pub(super) fn ids(&self) -> BTreeSet<u64> {
+        self.known.keys().copied().collect()
+    }
+
+    /// Whether it is for the message of this number to say what a call was answered.
+    pub(super) fn answers(&self, number: usize, call: &str) -> bool {
+        self.answers.get(&digest(call.as_bytes())).is_none_or(|first| *first == number)
+    }
+
+    /// How many items there ever were.
+    pub(super) const fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Bytes of messages that are held.
+    pub(super) const fn held(&self) -> usize {
+        self.held
+    }
+
+    /// The first item has settled.
+    pub(super) fn drop_first(&mut self) {
+        if let Some(Item { what: What::Message(bytes), .. }) = self.items.pop_front() {
+            self.held = self.held.saturating_sub(bytes.len());
         }
     }
 
-    fn record(&mut self, record: Value<'a>) {
+    /// Takes a line of a log.
+    pub(super) fn record(&mut self, record: Value<'_>, settled: IsSettled<'_>) {
         if let Some(set) = record.get("$set") {
             if let Some(messages) = set.get("messages").filter(|messages| messages.is_list()) {
-                self.replace(messages);
+                self.replace(messages, settled);
             }
         } else if let Some(to) = record.get("$rewindTo") {
-            let kept = named(Some(to)).and_then(|id| self.current.get(&id).copied()).unwrap_or(0);
-            self.keep(|at| at < kept);
+            let to = named(Some(to)).and_then(|id| self.known.get(&digest(id.as_bytes())).copied());
+            let kept = to.filter(|number| self.current.contains(number)).unwrap_or(0);
+            self.keep(|number| number < kept, settled);
         } else if record.get("id").is_some() {
-            self.message(record);
+            self.message(record, settled);
+        }
+    }
+
+    /// Takes a message.
+    pub(super) fn message(&mut self, message: Value<'_>, settled: IsSettled<'_>) {
+        let id = named(message.get("id")).unwrap_or_else(|| format!("@{}", self.count));
+        let key = digest(id.as_bytes());
+        let number = match self.known.get(&key) {
+            Some(number) => {
+                let number = *number;
+                self.rewrite(number, message.raw());
+                number
+            }
+            None => {
+                let made = named(message.get("timestamp")).and_then(|text| UnixMillis::parse(&text));
+                self.known.insert(key, self.count);
+                self.push(id, made, What::Message(message.raw().into()), settled)
+            }
+        };
+        self.current.insert(number);
+        render::each_answer(message, &mut |call| {
+            let first = self.answers.entry(digest(call.as_bytes())).or_insert(number);
+            *first = number.min(*first);
+        });
+    }
+
+    /// Takes what is no message, once.
+    pub(super) fn other(&mut self, id: String, other: Other, settled: IsSettled<'_>) {
+        if self.others.insert(digest(id.as_bytes())) {
+            self.push(id, None, What::Other(other), settled);
+        }
+    }
+
+    /// Takes bytes that are no record.
+    pub(super) fn damaged(&mut self, at: u64, bytes: &[u8], settled: IsSettled<'_>) {
+        self.other(format!("@{at}"), Other::Damaged(bytes.len() as u64, glance(bytes)), settled);
+    }
+
+    /// Whatever comes again of what has settled is not looked at.
+    fn rewrite(&mut self, number: usize, bytes: &[u8]) {
+        let at = self.items.binary_search_by_key(&number, |item| item.number);
+        if let Some(item) = at.ok().and_then(|at| self.items.get_mut(at))
+            && let What::Message(before) = &mut item.what
+        {
+            self.held = self.held.saturating_sub(before.len()).saturating_add(bytes.len());
+            *before = bytes.into();
         }
     }
 
     /// The list is another one: what is not in it any more was dropped.
-    fn replace(&mut self, messages: Value<'a>) {
-        let ids: Vec<String> = messages.elements().filter_map(|message| named(message.get("id"))).collect();
-        let places: Vec<usize> = ids.iter().filter_map(|id| self.current.get(id).copied()).collect();
-        self.keep(|at| places.contains(&at));
-        messages.elements().for_each(|message| self.message(message));
+    fn replace(&mut self, messages: Value<'_>, settled: IsSettled<'_>) {
+        let ids = messages.elements().filter_map(|message| named(message.get("id")));
+        let numbers: BTreeSet<usize> = ids.filter_map(|id| self.known.get(&digest(id.as_bytes())).copied()).collect();
+        self.keep(|number| numbers.contains(&number), settled);
+        messages.elements().for_each(|message| self.message(message, settled));
     }
 
-    fn keep(&mut self, stays: impl Fn(usize) -> bool) {
+    fn keep(&mut self, stays: impl Fn(usize) -> bool, settled: IsSettled<'_>) {
         let before = self.current.len();
-        self.current.retain(|_, at| stays(*at));
+        self.current.retain(|number| stays(*number));
         let dropped = before.saturating_sub(self.current.len());
         if dropped > 0 {
-            let id = format!("rewind-{}", self.items.len());
-            self.push(id, None, What::Other(Other::Rewound(dropped)));
+            self.other(format!("rewind-{}", self.count), Other::Rewound(dropped), settled);
         }
     }
 
-    fn message(&mut self, message: Value<'a>) {
-        let id = named(message.get("id")).unwrap_or_else(|| format!("@{}", self.items.len()));
-        let known = self.known.get(&id).copied();
-        let at = match known.and_then(|at| Some((at, self.items.get_mut(at)?))) {
-            Some((at, item)) => {
-                item.what = What::Message(message);
-                at
-            }
-            None => {
-                let made = named(message.get("timestamp")).and_then(|text| UnixMillis::parse(&text));
-                self.push(id.clone(), made, What::Message(message));
-                let at = self.items.len().saturating_sub(1);
-                self.known.insert(id.clone(), at);
-                at
-            }
-        };
-        self.current.insert(id, at);
-    }
-
     /// Places are in order of the list, whatever the clocks said, and what is new lies behind all that was there.
-    fn push(&mut self, id: String, made: Option<UnixMillis>, what: What<'a>) {
-        let next = self.last.saturating_add(1);
-        self.last =
-            if self.items.is_empty() { made.map_or(0, |made| made.0) } else { next.max(made.map_or(0, |at| at.0)) };
-        self.items.push(Item { place: Place { time: self.last, id }, what });
+    fn push(&mut self, id: String, made: Option<UnixMillis>, what: What, settled: IsSettled<'_>) -> usize {
+        let (number, next) = (self.count, self.last.saturating_add(1));
+        self.last = if number == 0 { made.map_or(0, |made| made.0) } else { next.max(made.map_or(0, |at| at.0)) };
+        self.count = number.saturating_add(1);
+        let place = Place { time: self.last, id };
+        if !settled(&place) {
+            if let What::Message(bytes) = &what {
+                self.held = self.held.saturating_add(bytes.len());
+            }
+            self.items.push_back(Item { place, number, what });
+        }
+        number
     }
 }
 
 /// The value that is all of these bytes.
-fn whole(bytes: &[u8]) -> Option<Value<'_>> {
+pub(super) fn whole(bytes: &[u8]) -> Option<Value<'_>> {
     let mut scanner = Scanner::new(bytes, 0);
     let value = scanner.skip().ok()?;
     let is_all = scanner.between(scanner.at(), bytes.len()).trim_ascii().is_empty();
     is_all.then_some(Value(value))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(text: &str) -> Vec<(i64, String, String)> {
-        let log = Log::read(text.as_bytes()).unwrap();
-        let said = |what: &What<'_>| match what {
-            What::Message(message) => named(message.get("content")).unwrap_or_default(),
-            What::Other(Other::Rewound(dropped)) => format!("back {dropped}"),
-            What::Other(Other::Damaged(_)) => "damaged".into(),
-            What::Other(Other::NoSession(_)) => "no session".into(),
-        };
-        log.items.iter().map(|item| (item.place.time, item.place.id.clone(), said(&item.what))).collect()
-    }
-
-    fn item(time: i64, id: &str, said: &str) -> (i64, String, String) {
-        (time, id.into(), said.into())
-    }
-
-    #[test]
-    fn a_document_is_its_list_and_places_are_in_its_order() {
-        let text = r#"{
-            "sessionId": "s", "messages": [
-                {"id":"a","timestamp":"1970-01-01T00:00:05Z","type":"user","content":"one"},
-                {"id":"b","timestamp":"1970-01-01T00:00:05Z","type":"gemini","content":"two"},
-                {"id":"c","timestamp":"1970-01-01T00:00:01Z","type":"user","content":"three"},
-                {"id":"d","type":"user","content":"four"}]}"#;
-        let expected =
-            [item(5_000, "a", "one"), item(5_001, "b", "two"), item(5_002, "c", "three"), item(5_003, "d", "four")];
-        assert_eq!(read(text), expected);
-        assert_eq!(read(&text.replace('\n', " ")), expected);
-        for cut in [2, 40, text.len() - 1] {
-            assert_eq!(Log::read(&text.as_bytes()[..cut]).err(), Some(Torn::Unfinished), "{cut}");
-        }
-        assert_eq!(read(""), []);
-        assert_eq!(read("{\n}"), [item(0, "document", "no session")]);
-    }
-
-    #[test]
-    fn in_a_log_the_last_form_counts_and_the_first_place() {
-        let text = concat!(
-            r#"{"sessionId":"s","projectHash":"h","startTime":"t"}"#,
-            "\n",
-            r#"{"id":"a","type":"user","content":"one"}"#,
-            "\n",
-            r#"{"id":"b","type":"gemini","content":""}"#,
-            "\n",
-            "{torn\n\n",
-            r#"{"id":"c","type":"user","content":"three"}"#,
-            "\n",
-            r#"{"id":"b","type":"gemini","content":"two"}"#,
-            "\n",
-            r#"{"$set":{"summary":"x"}}"#,
-            "\n",
-            r#"{"id":"d","type":"us"#,
-        );
-        assert_eq!(
-            read(text),
-            [item(0, "a", "one"), item(1, "b", "two"), item(2, "@133", "damaged"), item(3, "c", "three")]
-        );
-    }
-
-    #[test]
-    fn going_back_removes_nothing_from_the_list() {
-        let message = |id: &str| format!(r#"{{"id":"{id}","type":"user","content":"{id}"}}"#);
-        let (a, b, c, d) = (message("a"), message("b"), message("c"), message("d"));
-        let text = [a.as_str(), &b, &c, r#"{"$rewindTo":"b"}"#, &d].join("\n");
-        let shown = |text: &str| -> Vec<String> { read(text).into_iter().map(|(_, _, said)| said).collect() };
-        assert_eq!(shown(&text), ["a", "b", "c", "back 2", "d"]);
-        assert_eq!(shown(&[a.as_str(), &b, r#"{"$rewindTo":"nobody"}"#, &c].join("\n")), ["a", "b", "back 2", "c"]);
-        let set = format!(r#"{{"$set":{{"messages":[{a},{d}]}}}}"#);
-        assert_eq!(shown(&[a.as_str(), &b, &set].join("\n")), ["a", "b", "back 1", "d"]);
-        assert_eq!(shown(&[r#"{"$rewindTo":"a"}"#, a.as_str()].join("\n")), ["a"]);
-    }
 }

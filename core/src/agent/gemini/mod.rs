@@ -1,7 +1,7 @@
 //! Gemini CLI: sessions that are rewritten, fed into a spool.
 //!
 //! ```text
-//!  session-….json(l) ── whole, when it has changed ──▶ Log ──▶ settled messages ──▶ render ──▶ Spool
+//!  session-….json(l) ── Pass: what is new of a log, all of a document ──▶ Log ── hand: what has settled ──▶ render ──▶ Spool
 //! ```
 //!
 //! A message goes into the spool when it has settled: when another one comes after it, when its calls have all come to
@@ -11,37 +11,43 @@ pub(crate) mod children;
 pub mod layout;
 
 mod call;
+mod elements;
+mod hand;
 mod log;
+mod pass;
 mod render;
 mod session;
 mod store;
 
-use alloc::collections::BTreeSet;
 use alloc::format;
 
-use self::log::{Log, What};
+use self::log::What;
+use self::pass::{Pass, Torn};
 use super::shown::glance;
 use crate::entry::Entry;
+use crate::source::json::Value;
 
 pub use session::SessionReader;
 pub use store::Store;
 
 /// The entries of a whole session, as if all of it had settled: for whoever has the file and no spool.
 pub fn read_whole(bytes: &[u8], each: &mut dyn FnMut(Entry)) {
-    let Ok(log) = Log::read(bytes) else {
-        return each(render::notice("document", unreadable_document(bytes), false));
+    let log = match Pass::of(bytes) {
+        Ok(log) => log,
+        Err(Torn::Undecided) => return,
+        Err(Torn::Unfinished) => return each(unreadable_document(bytes.len() as u64, &glance(bytes))),
     };
-    let mut answers = BTreeSet::new();
     for item in &log.items {
-        match item.what {
+        match &item.what {
             What::Message(message) => {
-                render::message(&item.place.id, message, &mut answers).entries.into_iter().for_each(&mut *each);
+                let answers = |call: &str| log.answers(item.number, call);
+                render::message(&item.place.id, Value(message), &answers).entries.into_iter().for_each(&mut *each);
             }
             What::Other(other) => each(render::other(&item.place.id, other)),
         }
     }
 }
 
-fn unreadable_document(bytes: &[u8]) -> alloc::string::String {
-    format!("unreadable document ({} bytes): {}", bytes.len(), glance(bytes))
+fn unreadable_document(bytes: u64, glance: &str) -> Entry {
+    render::notice("document", format!("unreadable document ({bytes} bytes): {glance}"), false)
 }

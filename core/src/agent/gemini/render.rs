@@ -28,8 +28,8 @@ pub(super) struct Said {
     pub(super) unknown: Option<String>,
 }
 
-/// The entries of a message. `answers` are the calls that an earlier message says the answers of.
-pub(super) fn message(id: &str, message: Value<'_>, answers: &mut BTreeSet<String>) -> Said {
+/// The entries of a message. `answers` tells whether it is for this message to say what a call was answered.
+pub(super) fn message(id: &str, message: Value<'_>, answers: &dyn Fn(&str) -> bool) -> Said {
     let kind = named(message.get("type")).unwrap_or_default();
     let mut made = Made { id, ts: named(message.get("timestamp")), entries: Vec::new(), starts: Vec::new(), answers };
     let mut said = Said { answered: true, ..Said::default() };
@@ -54,11 +54,11 @@ pub(super) fn message(id: &str, message: Value<'_>, answers: &mut BTreeSet<Strin
 }
 
 /// The calls that a message says the answers of.
-pub(super) fn answered(message: Value<'_>, answers: &mut BTreeSet<String>) {
+pub(super) fn each_answer(message: Value<'_>, each: &mut dyn FnMut(&str)) {
     let calls = message.get("toolCalls").into_iter().flat_map(Value::elements).filter(|call| has_ended(*call));
     let parts = content(message).into_iter().flat_map(Value::elements);
     let responses = parts.filter_map(|part| part.get("functionResponse"));
-    answers.extend(calls.chain(responses).filter_map(|answer| named(answer.get("id"))));
+    calls.chain(responses).filter_map(|answer| named(answer.get("id"))).for_each(|id| each(&id));
 }
 
 /// What is said when the conversation went back.
@@ -73,13 +73,12 @@ pub(super) fn rewound(dropped: usize) -> String {
 }
 
 /// The entry of what is no message.
-pub(super) fn other(id: &str, other: Other<'_>) -> Entry {
+pub(super) fn other(id: &str, other: &Other) -> Entry {
     match other {
-        Other::Rewound(dropped) => notice(id, rewound(dropped), true),
-        Other::Damaged(bytes) => {
-            notice(id, format!("unreadable line ({} bytes): {}", bytes.len(), glance(bytes)), false)
-        }
-        Other::NoSession(value) => notice(id, format!("a document without messages: {}", glance(value.raw())), false),
+        Other::Rewound(dropped) => notice(id, rewound(*dropped), true),
+        Other::Damaged(bytes, glance) => notice(id, format!("unreadable line ({bytes} bytes): {glance}"), false),
+        Other::TooLong(bytes) => notice(id, format!("message too large to read ({bytes} bytes)"), false),
+        Other::NoSession(glance) => notice(id, format!("a document without messages: {glance}"), false),
     }
 }
 
@@ -94,7 +93,7 @@ struct Made<'a> {
     ts: Option<String>,
     entries: Vec<Entry>,
     starts: Vec<Start>,
-    answers: &'a mut BTreeSet<String>,
+    answers: &'a dyn Fn(&str) -> bool,
 }
 
 impl Made<'_> {
@@ -137,7 +136,6 @@ impl Made<'_> {
             self.starts.extend(Start::of(&id, call, has_ended(call)));
             if has_ended(call) {
                 self.push(&format!("result-{id}"), Role::User, Body::ToolResult(tool_result(&id, call)));
-                self.answers.insert(id);
             } else {
                 answered = false;
             }
@@ -182,7 +180,8 @@ impl Made<'_> {
             }
         } else if let Some(answer) = part.get("functionResponse") {
             let id = named(answer.get("id")).unwrap_or_else(|| format!("{}-part{at}", self.id));
-            if self.answers.insert(id.clone()) {
+            let entry = format!("{}#result-{id}", self.id);
+            if (self.answers)(&id) && self.entries.iter().all(|other| other.id != entry) {
                 let mut result = ToolResult { for_id: id.clone(), ok: true, ..ToolResult::default() };
                 respond(&mut result, answer);
                 self.push(&format!("result-{id}"), Role::User, Body::ToolResult(result));

@@ -1,13 +1,14 @@
 //! Reads a session's file without a spool: for the command line, which shows what is there and follows nothing.
 
-use alloc::collections::BTreeSet;
 use core::ops::ControlFlow;
 
-use super::log::{Log, What};
+use super::log::What;
+use super::pass::Pass;
 use super::{read_whole, render};
 use crate::agent::drift::{Drift, Oddity, Place};
 use crate::agent::{Caps, Counted, Line, Reader};
 use crate::entry::Entry;
+use crate::source::json::Value;
 
 /// Takes the whole file as its only line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -36,11 +37,11 @@ impl Reader for SessionReader {
 
     fn drift(&self, line: &Line<'_>, file: &str, drift: &mut Drift) {
         let at = Place { file, offset: line.offset };
-        let Ok(log) = Log::read(line.bytes) else { return drift.note(Oddity::Damage, "no whole document", "", at) };
+        let Ok(log) = Pass::of(line.bytes) else { return drift.note(Oddity::Damage, "no whole document", "", at) };
         for item in &log.items {
-            match item.what {
+            match &item.what {
                 What::Message(message) => {
-                    let said = render::message(&item.place.id, message, &mut BTreeSet::new());
+                    let said = render::message(&item.place.id, Value(message), &|_| true);
                     if let Some(unknown) = said.unknown {
                         drift.note(Oddity::Record, &unknown, "", at);
                     }

@@ -1,20 +1,23 @@
 //! Looks at a session's file, and hands over what has settled in it.
+//!
+//! ```text
+//!   look ── stat both forms ──▶ changed: open, read ── a piece ──▶ Pass ──▶ … the end: what is gone, what has settled ──▶ idle
+//!                        └────▶ unchanged for long enough: what was held is handed over
+//! ```
 
 use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::log::{Item, Log, Other, Torn, What};
-use super::{render, unreadable_document};
+use super::pass::{Pass, Torn};
+use super::{hand, render, unreadable_document};
 use crate::agent::drift::{Drift, Oddity, Place as Seen};
-use crate::agent::shown::named;
-use crate::io::{Facts, FailureKind, FileKind, FileTime, Op, Outcome};
-use crate::limits::{DOCUMENT_BYTES, STORE_SENT};
-use crate::machine::{Asks, Machine, Tag, of_side};
-use crate::source::json::Value;
+use crate::ids::Handle;
+use crate::io::{Facts, FailureKind, FileIdentity, FileKind, FileTime, Op, Outcome};
+use crate::limits::{MAX_READ_BYTES, STORE_HELD_BYTES, STORE_SENT};
+use crate::machine::{Asks, Machine, Tag};
 use crate::source::spool::{Feeder, Place, Spool, Stored};
-use crate::source::whole_files::{Whole, WholeFiles};
 use crate::time::{Now, UnixMillis};
 
 /// Feeds a spool from the file of a session.
@@ -23,16 +26,21 @@ pub struct Store {
     /// The file, and the one that the session may go on in: a document that is resumed goes on as a log of the same name.
     path: String,
     other: Option<String>,
+    under: String,
     stage: Stage,
     /// Which life of the spool is fed.
     life: Option<u32>,
-    /// What the file was when it was handed over last, and when it is to be looked into again although it has not changed.
+    /// What the file was when it was read last, and when it is to be handed over again although it has not changed.
     seen: Option<(FileTime, u64)>,
     due: Option<UnixMillis>,
-    /// The messages that the conversation consisted of, to see which of them are gone.
-    shown: BTreeSet<String>,
-    files: WholeFiles<()>,
+    /// What was read of it.
+    read: Option<Read>,
+    /// The messages that were in it before it was read anew, to see which of them are gone; and whether that was seen.
+    shown: BTreeSet<u64>,
+    compared: bool,
     asks: Asks,
+    /// The question that is answered next.
+    asked: Option<Tag>,
     trouble: Option<String>,
     drift: Drift,
 }
@@ -42,9 +50,30 @@ enum Stage {
     Idle,
     /// Whether the file has changed; `None`: it is the first that is asked about.
     Asking(Option<Option<Facts>>),
-    Reading,
-    /// It is in memory, and handed over as the spool has room.
-    Loaded(Facts, Vec<u8>),
+    Opening,
+    Reading(Open),
+    /// A piece was read, and is taken when the spool has room.
+    Taking(Open, Vec<u8>),
+    /// All of it was read, and is handed over as the spool has room.
+    Ending(Facts),
+}
+
+/// A file that is being read.
+#[derive(Debug, Clone)]
+struct Open {
+    handle: Handle,
+    facts: Facts,
+    /// What is read next, if nobody has rewritten it.
+    expected: Vec<u8>,
+}
+
+/// What was read of a file.
+#[derive(Debug)]
+struct Read {
+    identity: FileIdentity,
+    pass: Pass,
+    /// Whether that was all of it.
+    is_whole: bool,
 }
 
 impl Store {
@@ -54,13 +83,16 @@ impl Store {
         Self {
             path: stored.path.clone(),
             other: other_form(&stored.path),
+            under: stored.under.clone(),
             stage: Stage::Idle,
             life: None,
             seen: None,
             due: None,
+            read: None,
             shown: BTreeSet::new(),
-            files: WholeFiles::new(stored.under.clone(), DOCUMENT_BYTES, 1),
+            compared: false,
             asks: Asks::default(),
+            asked: None,
             trouble: None,
             drift: Drift::default(),
         }
@@ -75,16 +107,13 @@ impl Store {
         match (before, self.other.clone()) {
             (None, Some(other)) => {
                 let first = file(&outcome);
-                if first.is_none()
-                    && let Outcome::Failed(failure) = &outcome
-                    && failure.kind != FailureKind::NotFound
-                {
-                    self.trouble = Some(format!("cannot look at {}: {}", self.path, failure.text));
+                if first.is_none() {
+                    self.note_failure("look at", &outcome);
                 }
                 self.stage = Stage::Asking(Some(first));
-                self.asks.ask(Op::Stat { path: other });
+                self.ask(Op::Stat { path: other });
             }
-            (None, None) => self.handle_newest(now, outcome),
+            (None, None) => self.handle_newest(now, &outcome),
             (Some(first), _) => {
                 let second = file(&outcome);
                 let goes_on = second.is_some_and(|second| first.is_none_or(|first| second.modified > first.modified));
@@ -94,100 +123,182 @@ impl Store {
                 }
                 self.stage = Stage::Idle;
                 if let Some(facts) = if goes_on { second } else { first } {
-                    self.handle_newest(now, Outcome::Facts(facts));
+                    self.handle_newest(now, &Outcome::Facts(facts));
                 }
             }
         }
     }
 
-    fn handle_newest(&mut self, now: Now, outcome: Outcome<'_>) {
+    fn handle_newest(&mut self, now: Now, outcome: &Outcome<'_>) {
         self.stage = Stage::Idle;
         match outcome {
             Outcome::Facts(facts) if facts.kind == FileKind::File => {
+                let has_changed = self.seen != Some((facts.modified, facts.size));
                 let is_due = self.due.is_some_and(|due| due <= now.wall);
-                if self.seen != Some((facts.modified, facts.size)) || is_due {
-                    self.stage = Stage::Reading;
-                    self.files.read((), self.path.clone());
+                let is_read = self.read.as_ref().is_some_and(|read| read.is_whole);
+                if has_changed || (is_due && !is_read) {
+                    self.stage = Stage::Opening;
+                    self.ask(Op::Open { path: self.path.clone(), under: Some(self.under.clone()) });
+                } else if is_due {
+                    self.stage = Stage::Ending(*facts);
                 }
             }
-            Outcome::Failed(failure) if failure.kind != FailureKind::NotFound => {
-                self.trouble = Some(format!("cannot look at {}: {}", self.path, failure.text));
-            }
             // It is not written yet, or goes on in another file.
-            _ => {}
+            outcome => self.note_failure("look at", outcome),
         }
     }
 
-    fn handle_file(&mut self, whole: Whole) {
+    fn handle_opened(&mut self, outcome: &Outcome<'_>) {
         self.stage = Stage::Idle;
-        match whole {
-            Whole::Bytes(facts, bytes) => self.stage = Stage::Loaded(facts, bytes),
-            Whole::TooLarge(facts) => {
-                self.seen = Some((facts.modified, facts.size));
-                self.trouble =
-                    Some(format!("{} is larger than {} MiB: it is not shown", self.path, DOCUMENT_BYTES >> 20));
+        match outcome {
+            Outcome::Opened { handle, facts } if facts.kind == FileKind::File => {
+                let goes_on = self.read.as_ref().is_some_and(|read| {
+                    let is_it = read.is_whole && read.identity == facts.identity && read.pass.is_log();
+                    is_it && facts.size >= read.pass.end()
+                });
+                if !goes_on {
+                    self.begin_anew(facts.identity);
+                }
+                let expected = self.read.as_ref().map(|read| read.pass.last().to_vec()).unwrap_or_default();
+                self.read_on(Open { handle: *handle, facts: *facts, expected });
             }
-            Whole::Absent => {}
-            Whole::Unreadable(text) => self.trouble = Some(format!("cannot read {}: {text}", self.path)),
+            Outcome::Opened { handle, .. } => drop(self.asks.ask(Op::CloseFile { handle: *handle })),
+            outcome => self.note_failure("read", outcome),
         }
+    }
+
+    /// What was read does not hold any more.
+    fn begin_anew(&mut self, identity: FileIdentity) {
+        self.forget();
+        self.read = Some(Read { identity, pass: Pass::new(), is_whole: false });
+    }
+
+    fn forget(&mut self) {
+        if let Some(read) = self.read.take().filter(|read| read.is_whole) {
+            self.shown.extend(read.pass.log.ids());
+        }
+    }
+
+    fn read_on(&mut self, open: Open) {
+        let end = self.read.as_ref().map_or(0, |read| read.pass.end());
+        let offset = end.saturating_sub(open.expected.len() as u64);
+        match usize::try_from(open.facts.size.saturating_sub(offset)) {
+            Ok(0) => self.end(&open),
+            left => {
+                let len = left.map_or(MAX_READ_BYTES, |left| left.min(MAX_READ_BYTES));
+                self.ask(Op::Read { handle: open.handle, offset, len });
+                self.stage = Stage::Reading(open);
+            }
+        }
+    }
+
+    fn end(&mut self, open: &Open) {
+        self.asks.ask(Op::CloseFile { handle: open.handle });
+        self.stage = Stage::Ending(open.facts);
+    }
+
+    fn handle_piece(&mut self, open: Open, outcome: &Outcome<'_>) {
+        match outcome {
+            Outcome::Bytes { bytes: [], .. } => self.end(&open),
+            Outcome::Bytes { bytes, .. } => self.stage = Stage::Taking(open, bytes.to_vec()),
+            outcome => {
+                self.asks.ask(Op::CloseFile { handle: open.handle });
+                self.read = None;
+                self.stage = Stage::Idle;
+                self.note_failure("read", outcome);
+            }
+        }
+    }
+
+    /// Takes a piece of the file.
+    fn take(&mut self, mut open: Open, piece: &[u8], spool: &mut Spool) {
+        let overlap = open.expected.len().min(piece.len());
+        let (again, new) = piece.split_at(overlap);
+        if !open.expected.starts_with(again) {
+            // Somebody has rewritten it.
+            self.begin_anew(open.facts.identity);
+            open.expected.clear();
+            return self.read_on(open);
+        }
+        open.expected.drain(..overlap);
+        let Self { read, drift, path, .. } = self;
+        if let Some(read) = read {
+            read.pass.push(new, &|place| spool.has_settled(place));
+            if read.pass.log.held() > STORE_HELD_BYTES {
+                // Whatever finds no room now is handed over with the next piece.
+                hand::over(&mut read.pass.log, false, spool, &mut unknown(drift, path));
+            }
+        }
+        self.read_on(open);
     }
 
     /// Hands over what has settled, and tells whether there was room for all of it.
-    fn hand_over(&mut self, now: Now, facts: Facts, bytes: &[u8], spool: &mut Spool) -> bool {
+    fn hand_over(&mut self, now: Now, facts: Facts, spool: &mut Spool) -> bool {
         let quiet_at = facts.modified.as_unix_millis().saturating_add(millis(STORE_SENT));
         let is_quiet = quiet_at <= now.wall.0;
         self.seen = Some((facts.modified, facts.size));
         self.due = None;
-        if bytes.trim_ascii().is_empty() {
+        let Self { read: Some(read), drift, path, .. } = self else { return true };
+        let finished = read.pass.finish(&|place| spool.has_settled(place));
+        if let Err(torn) = finished {
+            let entry = unreadable_document(read.pass.end(), &read.pass.glance());
+            self.read = None;
+            match torn {
+                Torn::Undecided => {}
+                Torn::Unfinished if is_quiet => spool.push(&behind(spool), &entry),
+                Torn::Unfinished => self.due = Some(UnixMillis(quiet_at)),
+            }
+            return true;
+        }
+        read.is_whole = true;
+        if read.pass.is_blank() {
             // It is about to be written: nothing was taken back.
             return true;
         }
-        let log = match Log::read(bytes) {
-            Ok(log) => log,
-            Err(Torn::Unfinished) => {
-                if is_quiet {
-                    spool.push(&behind(spool), &render::notice("document", unreadable_document(bytes), false));
-                } else {
-                    self.due = Some(UnixMillis(quiet_at));
-                }
-                return true;
-            }
-        };
-        self.note_what_is_gone(&log, spool);
-        let mut hand = Hand { log: &log, is_quiet, in_order: true, over: None, answers: BTreeSet::new() };
-        for (at, item) in log.items.iter().enumerate() {
-            if !spool.has_room() {
-                return false;
-            }
-            let unknown = hand.over(at, item, spool);
-            if let Some(unknown) = unknown {
-                self.drift.note(Oddity::Record, &unknown, "", Seen { file: &self.path, offset: 0 });
-            }
+        // A log that is shorter than it was may be on its way to what it was.
+        let is_certain = is_quiet || !read.pass.is_log();
+        let has_changed = note_what_is_gone(&read.pass, &self.shown, !self.compared, is_certain, spool);
+        if is_certain || !has_changed {
+            self.shown.clear();
+            self.compared = true;
         }
-        if !hand.in_order && !is_quiet {
+        let is_over = hand::over(&mut read.pass.log, is_quiet, spool, &mut unknown(drift, path));
+        if !is_quiet && (has_changed || !read.pass.log.items.is_empty()) {
             self.due = Some(UnixMillis(quiet_at));
         }
-        if let Some(over) = hand.over {
-            spool.settle(&over);
-        }
-        true
+        is_over
     }
 
-    /// A document that is written anew does not say what was in it: messages that are gone were taken back.
-    fn note_what_is_gone(&mut self, log: &Log<'_>, spool: &mut Spool) {
-        let gone = self.shown.iter().filter(|id| !log.items.iter().any(|item| item.place.id == **id)).count();
-        let left = spool.settled().filter(|_| self.shown.is_empty()).is_some_and(|settled| {
-            !log.items.iter().any(|item| item.place == *settled) && !settled.id.starts_with(REWIND)
-        });
-        if gone > 0 || left {
-            let place = behind(spool);
-            let text = if gone > 0 { render::rewound(gone) } else { render::REWOUND.into() };
-            spool.push(&place, &render::notice(&place.id, text, true));
-        }
-        let ids =
-            log.items.iter().filter(|item| matches!(item.what, What::Message(_))).map(|item| item.place.id.clone());
-        self.shown = ids.collect();
+    fn ask(&mut self, op: Op) {
+        self.asked = Some(self.asks.ask(op));
     }
+
+    fn note_failure(&mut self, what: &str, outcome: &Outcome<'_>) {
+        if let Outcome::Failed(failure) = outcome
+            && !matches!(failure.kind, FailureKind::NotFound | FailureKind::Outside)
+        {
+            self.trouble = Some(format!("cannot {what} {}: {}", self.path, failure.text));
+        }
+    }
+}
+
+/// A file that is written anew does not say what was in it: messages that are gone were taken back. Tells whether any
+/// are; a note says so if that is certain. `first`: nothing was read before, and only the spool says what was there.
+fn note_what_is_gone(pass: &Pass, shown: &BTreeSet<u64>, first: bool, certain: bool, spool: &mut Spool) -> bool {
+    let gone = pass.log.lacks(shown);
+    let is_left = |settled: &Place| !settled.id.starts_with(REWIND) && !pass.log.holds(&settled.id);
+    let left =
+        first && shown.is_empty() && (spool.settled().is_some_and(is_left) || spool.open_messages().any(is_left));
+    if certain && (gone > 0 || left) {
+        let mut place = behind(spool);
+        while gone > 0 && spool.holds(&place, &place.id) {
+            // It went back before, and nothing was said since that lies behind that.
+            place = place_at(place.time.saturating_add(1));
+        }
+        let text = if gone > 0 { render::rewound(gone) } else { render::REWOUND.into() };
+        spool.push(&place, &render::notice(&place.id, text, true));
+    }
+    gone > 0 || left
 }
 
 /// How the ids of our notes about messages that are gone begin.
@@ -195,65 +306,16 @@ const REWIND: &str = "rewind-";
 
 /// A place of our own, right behind all that is settled.
 fn behind(spool: &Spool) -> Place {
-    let time = spool.settled().map_or(0, |settled| settled.time).saturating_add(1);
+    place_at(spool.settled().map_or(0, |settled| settled.time).saturating_add(1))
+}
+
+fn place_at(time: i64) -> Place {
     Place { time, id: format!("{REWIND}{time}") }
 }
 
-/// Hands over one message after the other.
-#[derive(Debug)]
-struct Hand<'l, 'a> {
-    log: &'l Log<'a>,
-    is_quiet: bool,
-    /// Whether all before was handed over for ever, and the last of these.
-    in_order: bool,
-    over: Option<Place>,
-    answers: BTreeSet<String>,
-}
-
-impl Hand<'_, '_> {
-    /// Hands over an item as far as it has settled, and tells what of it is not known.
-    fn over(&mut self, at: usize, item: &Item<'_>, spool: &mut Spool) -> Option<String> {
-        let place = &item.place;
-        let message = match item.what {
-            What::Message(message) => message,
-            What::Other(other) => {
-                if !spool.is_settled(place) {
-                    spool.push(place, &render::other(&place.id, other));
-                }
-                if self.in_order {
-                    self.over = Some(place.clone());
-                }
-                return None;
-            }
-        };
-        if spool.is_settled(place) {
-            render::answered(message, &mut self.answers);
-            return None;
-        }
-        let said = render::message(&place.id, message, &mut self.answers);
-        let later = self.log.items.get(at.saturating_add(1)..).unwrap_or_default();
-        let is_left = later.iter().any(|item| matches!(item.what, What::Other(Other::Rewound(_))) || is_turn(item));
-        let has_settled = !is_reply(message)
-            || self.is_quiet
-            || later.iter().any(|item| matches!(item.what, What::Message(_)))
-            || is_left
-            // What was shown when it was quiet goes on with what its calls answer.
-            || spool.entries_of(place).next().is_some()
-            || (said.answered && message.get("tokens").is_some_and(Value::is_object));
-        if has_settled {
-            for entry in &said.entries {
-                if !spool.holds(place, &entry.id) {
-                    spool.push(place, entry);
-                }
-            }
-            said.starts.iter().for_each(|start| start.push(place, spool));
-        }
-        self.in_order &= has_settled && (said.answered || is_left);
-        if self.in_order {
-            self.over = Some(place.clone());
-        }
-        said.unknown
-    }
+/// Notes what nobody knows.
+fn unknown<'d>(drift: &'d mut Drift, file: &'d str) -> impl FnMut(&str) + 'd {
+    move |kind| drift.note(Oddity::Record, kind, "", Seen { file, offset: 0 })
 }
 
 /// The name of the same session in the other form.
@@ -263,15 +325,6 @@ fn other_form(path: &str) -> Option<String> {
     log(path).or_else(|| document(path))
 }
 
-fn is_reply(message: Value<'_>) -> bool {
-    message.get("type").is_some_and(|kind| kind.is("gemini") || kind.is("model"))
-}
-
-/// Whether a call that was not answered before this is not answered any more.
-fn is_turn(item: &Item<'_>) -> bool {
-    matches!(item.what, What::Message(message) if is_reply(message) || named(message.get("type")).as_deref() == Some("user"))
-}
-
 fn millis(time: core::time::Duration) -> i64 {
     i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
 }
@@ -279,24 +332,30 @@ fn millis(time: core::time::Duration) -> i64 {
 impl Feeder for Store {
     fn look(&mut self, _now: Now, spool: &Spool) {
         if self.life != Some(spool.life()) {
+            // What of the file is in the spool is another question now.
+            self.forget();
             (self.life, self.seen) = (Some(spool.life()), None);
         }
         self.stage = Stage::Asking(None);
-        self.asks.ask(Op::Stat { path: self.path.clone() });
+        self.ask(Op::Stat { path: self.path.clone() });
     }
 
     fn go_on(&mut self, now: Now, spool: &mut Spool) {
-        while let Some(((), whole)) = self.files.take() {
-            self.handle_file(whole);
-        }
-        if !spool.has_room() {
-            return;
-        }
-        if let Stage::Loaded(facts, bytes) = &mut self.stage {
-            let (facts, bytes) = (*facts, core::mem::take(bytes));
-            // If the spool began anew meanwhile, so does the next look.
-            let is_over = self.life != Some(spool.life()) || self.hand_over(now, facts, &bytes, spool);
-            self.stage = if is_over { Stage::Idle } else { Stage::Loaded(facts, bytes) };
+        let is_another = self.life != Some(spool.life());
+        match core::mem::replace(&mut self.stage, Stage::Idle) {
+            // The spool began anew meanwhile, and so does the next look.
+            Stage::Reading(open) | Stage::Taking(open, _) if is_another => {
+                self.asks.ask(Op::CloseFile { handle: open.handle });
+                self.read = None;
+            }
+            Stage::Ending(_) if is_another => {}
+            Stage::Taking(open, piece) if spool.has_room() => self.take(open, &piece, spool),
+            Stage::Ending(facts) if spool.has_room() => {
+                if !self.hand_over(now, facts, spool) {
+                    self.stage = Stage::Ending(facts);
+                }
+            }
+            stage => self.stage = stage,
         }
     }
 
@@ -319,18 +378,24 @@ impl Feeder for Store {
 
 impl Machine for Store {
     fn poll_op(&mut self) -> Option<(Tag, Op)> {
-        self.asks.take().map(of_side::<2>(0)).or_else(|| self.files.poll_op().map(of_side::<2>(1)))
+        self.asks.take()
     }
 
     fn handle_outcome(&mut self, now: Now, tag: Tag, outcome: Outcome<'_>) {
-        let (side, inner) = tag.side::<2>();
-        if side == 1 {
-            self.files.handle_outcome(now, inner, outcome);
-        } else if let Stage::Asking(before) = self.stage {
-            self.handle_facts(now, before, outcome);
+        if self.asked != Some(tag) {
+            // A file that was closed.
+            return;
+        }
+        match core::mem::replace(&mut self.stage, Stage::Idle) {
+            Stage::Asking(before) => self.handle_facts(now, before, outcome),
+            Stage::Opening => self.handle_opened(&outcome),
+            Stage::Reading(open) => self.handle_piece(open, &outcome),
+            stage => self.stage = stage,
         }
     }
 }
 
+#[cfg(test)]
+mod model;
 #[cfg(test)]
 mod tests;

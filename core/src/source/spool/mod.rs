@@ -259,6 +259,23 @@ impl Spool {
         &self.settled
     }
 
+    /// Whether this message has settled itself, wherever its store says now that it lies.
+    #[must_use]
+    pub fn has_settled(&self, message: &Place) -> bool {
+        self.settled.knows(message)
+    }
+
+    /// The messages of which something is in it, and which have not settled.
+    pub fn open_messages(&self) -> impl Iterator<Item = &Place> {
+        self.open.keys()
+    }
+
+    /// Where this message lies: where it was when something of it was pushed first.
+    #[must_use]
+    pub fn place_of(&self, message: &Place) -> Place {
+        self.open.keys().find(|open| open.id == message.id).unwrap_or(message).clone()
+    }
+
     /// Whether this message lies before what is settled, whether or not it was there then.
     #[must_use]
     pub fn is_settled(&self, message: &Place) -> bool {

@@ -40,6 +40,12 @@ impl Settled {
         self.floor.as_ref().is_some_and(|floor| message <= floor) || self.newest.contains(message)
     }
 
+    /// The same of a message whose time may be told differently than when it settled.
+    #[must_use]
+    pub fn knows(&self, message: &Place) -> bool {
+        self.holds(message) || self.newest.iter().any(|settled| settled.id == message.id)
+    }
+
     pub(super) fn note(&mut self, message: Place) {
         if !self.reaches(&message) {
             self.up_to = Some(message.clone());
@@ -74,6 +80,8 @@ mod tests {
         assert!(settled.reaches(&place(15)) && !settled.holds(&place(15)) && !settled.holds(&place(25)));
         settled.note(place(15));
         assert!(settled.holds(&place(15)));
+        let moved = Place { time: 16, ..place(15) };
+        assert!(settled.knows(&moved) && !settled.holds(&moved) && !settled.knows(&place(16)));
         assert_eq!((settled.up_to(), settled.floor()), (Some(&place(20)), None));
     }
 

@@ -10,11 +10,12 @@ use crate::agent::{AgentKind, Line, Reader as _};
 use crate::entry::caps::Caps;
 use crate::entry::{Body, Entry};
 use crate::ids::SessionId;
+use crate::limits::OVERLAP_BYTES;
 use crate::pane::simulated::{World, at};
 use crate::source::lines::LineSplitter;
 use crate::source::spool::{Feed, path_of};
 
-const FILE: &str = "/g/tmp/p/chats/session-2026-06-08T11-00-0a1b2c3d.json";
+pub(super) const FILE: &str = "/g/tmp/p/chats/session-2026-06-08T11-00-0a1b2c3d.json";
 
 fn stored() -> Stored {
     Stored {
@@ -28,23 +29,23 @@ fn stored() -> Stored {
 }
 
 /// A session and the spool that it is fed into.
-struct Fed {
-    world: World,
-    feed: Feed,
+pub(super) struct Fed {
+    pub(super) world: World,
+    pub(super) feed: Feed,
 }
 
 impl Fed {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { world: World::new(), feed: feed() }
     }
 
     /// The file is this from now on, and is looked at: at once, and when it has been quiet for long enough.
-    fn put(&mut self, text: &str, written_ms: u64) -> Vec<String> {
+    pub(super) fn put(&mut self, text: &str, written_ms: u64) -> Vec<String> {
         self.world.put(FILE, text, at(written_ms).wall.0);
         self.look(written_ms)
     }
 
-    fn look(&mut self, now_ms: u64) -> Vec<String> {
+    pub(super) fn look(&mut self, now_ms: u64) -> Vec<String> {
         for _ in 0..3 {
             self.feed.look(at(now_ms));
             self.world.drive(at(now_ms), &mut self.feed);
@@ -52,10 +53,10 @@ impl Fed {
         self.shown()
     }
 
-    fn entries(&self) -> Vec<Entry> {
+    pub(super) fn entries(&self) -> Vec<Entry> {
         let bytes = self.world.content(&path_of("/state", "gemini", &SessionId::from("s"))).unwrap_or_default();
         let mut entries = Vec::new();
-        let mut lines = LineSplitter::new(0, 1 << 20);
+        let mut lines = LineSplitter::new(0, 8 << 20);
         let _ = lines.push(&bytes, |line: Line<'_>| {
             SpoolReader.read(&line, &Caps::NONE, &mut |entry| entries.push(entry));
             ControlFlow::<()>::Continue(())
@@ -68,7 +69,7 @@ impl Fed {
     }
 }
 
-fn feed() -> Feed {
+pub(super) fn feed() -> Feed {
     let spool = Spool::new("/state", "gemini", &SessionId::from("s"));
     Feed::new(spool, Box::new(Store::new(&stored())))
 }
@@ -256,4 +257,121 @@ fn what_is_fed_in_pieces_is_what_is_read_whole() {
         }
         assert_eq!(by_id(&fed.entries()), by_id(&whole), "{step}");
     }
+}
+
+#[test]
+fn of_a_log_only_what_is_new_is_read_and_an_answer_may_come_late() {
+    let mut fed = Fed::new();
+    let meta = r#"{"sessionId":"s","projectHash":"h"}"#.to_string();
+    let told = (0..400).map(|n| message(&format!("i{n}"), 3, r#""type":"info","content":"still at it""#));
+    let lines: Vec<String> =
+        [meta, asked(), with_call(r#""status":"executing""#)].into_iter().chain(told).map(|line| line + "\n").collect();
+    let before = lines.concat();
+    assert_eq!(fed.put(&before, 10_000).len(), 403);
+    fed.world.log.clear();
+    let answer = r#""status":"success","result":[{"functionResponse":{"id":"c1","response":{"output":"a"}}}]"#;
+    let shown = fed.put(&format!("{before}{}\n", with_call(answer)), 11_000);
+    assert_eq!((shown.len(), shown.last().map(String::as_str)), (404, Some("result c1 true")));
+    let wanted = fed.world.log.iter().map(|op| if let Op::Read { len, .. } = op { *len } else { 0 });
+    assert_eq!(wanted.sum::<usize>(), OVERLAP_BYTES + with_call(answer).len() + 1);
+}
+
+#[test]
+fn a_document_on_one_line_that_is_half_written_takes_nothing_back() {
+    let compact = |messages: &[&str]| format!("{{\"sessionId\":\"s\",\"messages\":[{}]}}", messages.join(","));
+    let mut fed = Fed::new();
+    assert_eq!(fed.put(&compact(&[&asked()]), 10_000), ["list it"]);
+    let next = message("u2", 9, r#""type":"user","content":"and then""#);
+    let whole = compact(&[&asked(), &next]);
+    for (cut, at_ms) in [(3, 11_000), (30, 11_100), (90, 11_200), (whole.len() - 1, 11_300)] {
+        assert_eq!(fed.put(&whole[..cut], at_ms), ["list it"], "{cut}");
+    }
+    assert_eq!(fed.put(&whole, 12_000), ["list it", "and then"]);
+    assert_eq!(fed.look(30_000), ["list it", "and then"]);
+}
+
+#[test]
+fn a_document_that_is_replaced_by_a_shorter_one_shows_what_is_new_in_it() {
+    let user = |id: &str, second: u32| message(id, second, &format!(r#""type":"user","content":"{id}""#));
+    let (a, b, c, d) = (user("a", 1), user("b", 7), user("c", 9), user("d", 3));
+    let gone = |dropped: usize| render::rewound(dropped);
+    let mut fed = Fed::new();
+    assert_eq!(fed.put(&document(&[&a, &b, &c]), 10_000), ["a", "b", "c"]);
+    // What is new in it is older than what was there.
+    let shown = fed.put(&document(&[&a, &d]), 11_000);
+    assert_eq!(shown, ["a", "b", "c", gone(2).as_str(), "d"]);
+    assert_eq!(fed.put(&document(&[&d]), 12_000), ["a", "b", "c", gone(2).as_str(), "d", gone(1).as_str()]);
+    let all = fed.look(60_000);
+    fed.feed = feed();
+    assert_eq!(fed.look(61_000), all);
+    // No message has a time, and two of them change their places.
+    let untimed = |id: &str| format!(r#"{{"id":"{id}","type":"user","content":"{id}"}}"#);
+    let (x, y, z) = (untimed("x"), untimed("y"), untimed("z"));
+    let mut fed = Fed::new();
+    assert_eq!(fed.put(&document(&[&z, &x]), 10_000), ["z", "x"]);
+    assert_eq!(fed.put(&document(&[&x, &y]), 11_000), ["z", "x", gone(1).as_str(), "y"]);
+    fed.feed = feed();
+    assert_eq!(fed.look(21_000), ["z", "x", gone(1).as_str(), "y"]);
+}
+
+#[test]
+fn a_log_that_is_written_anew_repeats_nothing_and_takes_nothing_back_before_it_is_quiet() {
+    let user = |id: &str, second: u32| message(id, second, &format!(r#""type":"user","content":"{id}""#)) + "\n";
+    let meta = "{\"sessionId\":\"s\",\"projectHash\":\"h\"}\n";
+    let log = |users: &[String]| format!("{meta}{}", users.concat());
+    let (a, b, c) = (user("a", 1), user("b", 2), user("c", 3));
+    let mut fed = Fed::new();
+    assert_eq!(fed.put(&log(&[a.clone(), b.clone()]), 10_000), ["a", "b"]);
+    // It is cut and written again.
+    assert_eq!(fed.put(&log(core::slice::from_ref(&a)), 11_000), ["a", "b"]);
+    assert_eq!(fed.put(&log(&[a.clone(), b.clone()]), 12_000), ["a", "b"]);
+    assert_eq!(fed.look(30_000), ["a", "b"]);
+    // The same, longer than before, and other bytes from the beginning on.
+    let longer = format!("{}{}", meta.replace('h', "another hash"), [a.clone(), b, c].concat());
+    assert_eq!(fed.put(&longer, 31_000), ["a", "b", "c"]);
+    // It stays short.
+    assert_eq!(fed.put(&log(&[a]), 40_000), ["a", "b", "c"]);
+    assert_eq!(fed.look(43_000), ["a", "b", "c", render::rewound(2).as_str()]);
+    assert_eq!(fed.look(60_000).len(), 4);
+}
+
+#[test]
+fn two_records_on_one_line_are_two() {
+    let user = |id: &str| message(id, 1, &format!(r#""type":"user","content":"{id}""#));
+    let text = format!("{{\"sessionId\":\"s\"}}{}{}\n{}\n", user("a"), user("b"), user("c"));
+    assert_eq!(Fed::new().put(&text, 10_000), ["a", "b", "c"]);
+}
+
+#[test]
+fn more_than_is_held_at_once_is_shown_in_order_and_once() {
+    let long = "x".repeat(1 << 20);
+    let messages: Vec<String> =
+        (0..20).map(|n| message(&format!("m{n}"), n, &format!(r#""type":"gemini","content":"{n} {long}""#))).collect();
+    let lines: Vec<&str> = messages.iter().map(String::as_str).collect();
+    let numbers = |fed: &Fed| -> Vec<String> {
+        fed.shown().iter().map(|text| text.split(' ').next().unwrap_or_default().to_string()).collect()
+    };
+    let expected: Vec<String> = (0..20).map(|n| n.to_string()).collect();
+    for text in [document(&lines), lines.join("\n") + "\n"] {
+        let mut fed = Fed::new();
+        fed.put(&text, 1_000);
+        fed.look(60_000);
+        assert_eq!(numbers(&fed), expected);
+    }
+}
+
+#[test]
+fn calls_that_are_written_long_after_the_text_of_their_reply_are_shown() {
+    let mut fed = Fed::new();
+    let said = reply(r#""tokens":{"total":3},"#);
+    assert_eq!(fed.put(&document(&[&asked(), &said]), 10_000), ["list it", "I look."]);
+    assert_eq!(fed.look(70_000), ["list it", "I look."]);
+    let answer = r#""status":"success","result":[{"functionResponse":{"id":"c1","response":{"output":"a"}}}]"#;
+    let all = ["list it", "I look.", "call c1", "result c1 true"];
+    assert_eq!(fed.put(&document(&[&asked(), &with_call(answer)]), 80_000), all);
+    fed.feed = feed();
+    assert_eq!(fed.look(81_000), all);
+    // The reply is taken back while nobody looks.
+    fed.feed = feed();
+    assert_eq!(fed.put(&document(&[&asked()]), 90_000).last().map(String::as_str), Some(render::REWOUND));
 }
