@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Would the simulator find a fault of the engine? Builds each of the faults that the core knows (`panewire_fault`) and plays
-# trials until one fails: `bash conformance/faults.sh [NAME...]`. It fails if a fault is not found.
+# trials until one fails, and where none does, the scenarios: `bash conformance/faults.sh [NAME...]`. It fails if a fault is
+# not found. SEEDS is how many trials are played, 2,000 if it is not set; SCENARIOS which files of them, all if it is not.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -15,6 +16,12 @@ else
   mapfile -t faults < <(grep -rhoP 'panewire_fault = "\K[^"]+' core/src | sort -u)
 fi
 
+# Every scenario, up to the first file of them in which one fails; the fault is built in already.
+scenarios() {
+  RUSTC_WORKSPACE_WRAPPER=$wrappers/$fault cargo test --quiet --locked --profile sim -p panewire-conformance \
+    --test "${SCENARIOS:-sim_*}" -- --format pretty 2>&1 || true
+}
+
 missed=()
 for fault in "${faults[@]}"; do
   # A compiler of another name makes cargo build the workspace anew, and nothing else.
@@ -22,11 +29,13 @@ for fault in "${faults[@]}"; do
   chmod +x "$wrappers/$fault"
   RUSTC_WORKSPACE_WRAPPER=$wrappers/$fault cargo build --quiet --locked --profile sim -p panewire-conformance \
     --bin panewire-conformance
-  if found=$("$CARGO_TARGET_DIR/sim/panewire-conformance" sim --seeds "$seeds" --brief); then
-    printf '%-30s NOT FOUND in %s seeds\n' "$fault" "$seeds"
-    missed+=("$fault")
-  else
+  if ! found=$("$CARGO_TARGET_DIR/sim/panewire-conformance" sim --seeds "$seeds" --brief); then
     printf '%-30s %s\n' "$fault" "$(grep -a -m1 '^seed' <<<"$found")"
+  elif told=$(scenarios) && found=$(grep -m1 -oP '^test \K.*(?= \.\.\. FAILED)' <<<"$told"); then
+    printf '%-30s not in %s seeds, but in the scenario %s\n' "$fault" "$seeds" "$found"
+  else
+    printf '%-30s NOT FOUND in %s seeds and in no scenario\n' "$fault" "$seeds"
+    missed+=("$fault")
   fi
 done
 
