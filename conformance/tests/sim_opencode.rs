@@ -429,3 +429,24 @@ fn a_session_whose_store_is_gone_at_a_restart_is_what_was_shown_of_it() {
     assert_eq!(texts(&world.fresh(client)), ["how are you?", "very well", "and now?"]);
     world.finish();
 }
+
+#[test]
+fn a_message_that_is_never_whole_costs_itself_alone() {
+    let cost = |messages: i64| {
+        let mut world = World::new();
+        session(&mut world, SESSION, CWD);
+        (0..messages).for_each(|n| human(&mut world, n, &format!("msg_{n:05}"), "again"));
+        world.disk.append(&format!("{STORAGE}/message/{SESSION}/msg_torn.json"), "{\"role\":\"us");
+        world.advance(SENT);
+        let client = world.watch(&format!("opencode:{SESSION}"));
+        world.advance(SENT * 2);
+        assert_eq!(shown(&world.fresh(client)).len(), usize::try_from(messages).unwrap());
+        world.disk.take_accesses();
+        world.advance(Duration::from_secs(10));
+        let accesses = world.disk.take_accesses().len();
+        world.finish();
+        accesses
+    };
+    let (few, many) = (cost(3), cost(100));
+    assert_eq!(few, many);
+}

@@ -91,6 +91,7 @@ impl Home {
             )
             .unwrap();
         connection.execute_batch(indexes).unwrap();
+        connection.busy_timeout(std::time::Duration::from_secs(30)).unwrap();
         connection
     }
 

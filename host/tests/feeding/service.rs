@@ -17,6 +17,8 @@ pub(crate) struct Service {
     url: String,
     asked: Arc<Mutex<Vec<String>>>,
     answers: Arc<Mutex<Arc<Answers>>>,
+    /// Those who listen to its events; none if it has no events.
+    listeners: Arc<Mutex<Option<Vec<TcpStream>>>>,
 }
 
 impl Service {
@@ -25,15 +27,17 @@ impl Service {
         let url = format!("http://{}", listener.local_addr().unwrap());
         let asked = Arc::new(Mutex::new(Vec::new()));
         let answers: Arc<Mutex<Arc<Answers>>> = Arc::new(Mutex::new(Arc::new(answers)));
-        let (noted, served) = (Arc::clone(&asked), Arc::clone(&answers));
+        let listeners = Arc::new(Mutex::new(None));
+        let (noted, served, told) = (Arc::clone(&asked), Arc::clone(&answers), Arc::clone(&listeners));
         // It ends with the test.
         thread::spawn(move || {
             for stream in listener.incoming() {
                 let answers = Arc::clone(&served.lock().unwrap());
-                serve(&stream.unwrap(), &noted, &*answers);
+                let (noted, told) = (Arc::clone(&noted), Arc::clone(&told));
+                thread::spawn(move || serve(stream.unwrap(), &noted, &*answers, &told));
             }
         });
-        let service = Self { url, asked, answers };
+        let service = Self { url, asked, answers, listeners };
         service.announce(home, std::process::id());
         service
     }
@@ -48,13 +52,30 @@ impl Service {
         *self.answers.lock().unwrap() = Arc::new(answers);
     }
 
+    /// From now on it has events.
+    pub(crate) fn begin_to_tell(&self) {
+        *self.listeners.lock().unwrap() = Some(Vec::new());
+    }
+
+    /// Tells an event to all who listen.
+    pub(crate) fn tell(&self, event: &Value) {
+        if let Some(listeners) = &mut *self.listeners.lock().unwrap() {
+            listeners.retain_mut(|stream| write!(stream, "data: {event}\n\n").is_ok());
+        }
+    }
+
     pub(crate) fn take_asked(&self) -> Vec<String> {
         std::mem::take(&mut self.asked.lock().unwrap())
     }
 }
 
-pub(crate) fn serve(mut stream: &TcpStream, asked: &Mutex<Vec<String>>, answers: &Answers) {
-    let mut reader = BufReader::new(stream);
+fn serve(
+    mut stream: TcpStream,
+    asked: &Mutex<Vec<String>>,
+    answers: &Answers,
+    listeners: &Mutex<Option<Vec<TcpStream>>>,
+) {
+    let mut reader = BufReader::new(&stream);
     let mut lines = Vec::new();
     loop {
         let mut line = String::new();
@@ -66,6 +87,15 @@ pub(crate) fn serve(mut stream: &TcpStream, asked: &Mutex<Vec<String>>, answers:
     let path = lines[0].split(' ').nth(1).unwrap().to_owned();
     // base64 of `opencode:pass:word`.
     let authorized = lines.iter().any(|line| line == "authorization: Basic b3BlbmNvZGU6cGFzczp3b3Jk");
+    if let (true, "/event", Some(listeners)) = (authorized, path.as_str(), &mut *listeners.lock().unwrap()) {
+        asked.lock().unwrap().push(path);
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+        let connected = "data: {\"type\":\"server.connected\"}\n\n";
+        if stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(connected.as_bytes())).is_ok() {
+            listeners.push(stream);
+        }
+        return;
+    }
     let (status, body) = if authorized { answers(&path) } else { (401, json!({"error": "unauthorized"})) };
     asked.lock().unwrap().push(path);
     let body = body.to_string();

@@ -44,8 +44,9 @@ pub(super) struct Tree {
     waiting: BTreeMap<Place, Waiting>,
     /// What had settled when the look began.
     settled: Settled,
-    /// Files of messages that are to be read for the first time.
+    /// Files of messages that are to be read for the first time; and those that are to be read again, because they were not whole.
     unread: VecDeque<String>,
+    torn: VecDeque<String>,
     window: Vec<Loading>,
     /// Parts that were read of messages that have not settled.
     kept: BTreeMap<Place, BTreeMap<String, Kept>>,
@@ -128,6 +129,7 @@ impl Tree {
             waiting: BTreeMap::new(),
             settled: Settled::default(),
             unread: VecDeque::new(),
+            torn: VecDeque::new(),
             window: Vec::new(),
             kept: BTreeMap::new(),
             files: WholeFiles::new(root.into(), STORE_PART_BYTES, MAX_OPEN_STORE_FILES),
@@ -155,7 +157,9 @@ impl Tree {
         match outcome {
             Outcome::Facts(facts) if facts.kind == FileKind::Directory => {
                 if self.listed == Some(facts.modified) {
-                    self.load_window();
+                    self.unread = core::mem::take(&mut self.torn);
+                    self.stage = Stage::Infos;
+                    self.read_infos();
                 } else {
                     self.listed = Some(facts.modified);
                     self.stage = Stage::Names;
@@ -183,6 +187,7 @@ impl Tree {
         // What is made in the same tick of the file system's clock does not change the directory's time again.
         self.listed = self.listed.filter(|modified| !is_recent(*modified, now.wall));
         let is_new = |entry: &&DirEntry| is_document(entry) && !self.known.contains(&entry.name);
+        self.torn.clear();
         self.unread = names.iter().filter(is_new).map(|entry| entry.name.clone()).collect();
         self.stage = Stage::Infos;
         self.read_infos();
@@ -215,9 +220,6 @@ impl Tree {
         self.window.clear();
         for (at, (place, file)) in places.into_iter().enumerate() {
             self.files.read(Wanted::Info(at), format!("{}/{file}", self.directory()));
-            if is_session_id(&place.id) {
-                self.list(Asked::Parts { at, old: false }, format!("{}/part/{}", self.root, place.id));
-            }
             self.window.push(Loading { place, info: None, parts: Vec::new(), changed: None });
         }
         self.settle_window();
@@ -263,28 +265,38 @@ impl Tree {
     fn handle_file(&mut self, now: Now, wanted: Wanted, whole: Whole) {
         match wanted {
             Wanted::Place(file) => self.take_place(file, whole),
-            Wanted::Info(at) => {
-                if let (Some(message), Whole::Bytes(_, bytes)) = (self.window.get_mut(at), whole) {
-                    message.info = Some(bytes);
-                }
-            }
+            Wanted::Info(at) => self.take_info(at, whole),
             Wanted::Part(at, name) => self.take_part(now, at, &name, whole),
         }
     }
 
     fn take_place(&mut self, file: String, whole: Whole) {
-        let Whole::Bytes(_, bytes) = whole else { return };
-        let Content::Whole(bytes) = Content::of(bytes, true) else {
-            // It is read again with the next look, until it is whole.
-            self.listed = None;
-            return;
+        let bytes = match whole {
+            Whole::Bytes(_, bytes) => bytes,
+            Whole::Absent | Whole::TooLarge(_) => return,
+            Whole::Unreadable(why) => {
+                self.trouble = Some(format!("cannot read {}/{file}: {why}", self.directory()));
+                return self.torn.push_back(file);
+            }
         };
+        // It is read again with the next look, until it is whole.
+        let Content::Whole(bytes) = Content::of(bytes, true) else { return self.torn.push_back(file) };
         let info = Value(bytes.trim_ascii());
         let place = v1::place(info, &stem(&file));
         let author = v1::author(info);
         self.known.insert(file.clone());
         if !self.settled.holds(&place) {
             self.waiting.insert(place, Waiting { file, author });
+        }
+    }
+
+    /// A message says whether it is over; only then are its parts listed: all that it had when it said so are among them.
+    fn take_info(&mut self, at: usize, whole: Whole) {
+        let (Some(message), Whole::Bytes(_, bytes)) = (self.window.get_mut(at), whole) else { return };
+        message.info = Some(bytes);
+        let id = message.place.id.clone();
+        if is_session_id(&id) {
+            self.list(Asked::Parts { at, old: false }, format!("{}/part/{id}", self.root));
         }
     }
 
@@ -354,6 +366,7 @@ impl Feeder for Tree {
             self.life = Some(spool.life());
             self.listed = None;
             self.known.clear();
+            self.torn.clear();
             self.waiting.clear();
             self.kept.clear();
         }
