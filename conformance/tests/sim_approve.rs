@@ -320,3 +320,42 @@ fn whoever_follows_events_is_told_what_was_done() {
     assert_eq!(told(&mut scene), [("mode_cycled".into(), json!({"pane": PANE, "permission_mode": "plan"}))]);
     scene.world.finish();
 }
+
+#[test]
+fn an_approval_that_never_arrives_leaves_the_call_open_until_its_result_is_written() {
+    let mut scene = Scene::with_entries(1);
+    let call = scene.agent.tool_use("Bash", &json!({"command": "water --all"}));
+    scene.append(&call);
+    let client = scene.watch();
+    let seq = blocked_on(&mut scene, "water --all");
+    // The key is pressed, and the agent does not hear it.
+    assert_eq!(approve(&mut scene.world, seq), applied());
+    let before = snapshot_row(&mut scene.world);
+    for _ in 0..10 {
+        scene.world.advance(Duration::from_secs(30));
+    }
+    assert_eq!(scene.world.fresh(client), [], "nothing is made of an approval but by the agent itself");
+    assert_eq!(snapshot_row(&mut scene.world), before, "still blocked, since as long ago");
+    assert_eq!((&before["agent_status"], &before["attention_rank"]), (&json!("blocked"), &json!(0)));
+    let card = scene.world.get(&format!("/agent-state?pane={PANE}"));
+    let card: Value = serde_json::from_str(&answer(&scene.world, card).unwrap_or_default().1).unwrap_or_default();
+    assert_eq!(
+        (&card["headline"], card["blocked"]["options"].as_array().map(Vec::len)),
+        (&json!("Do you want to proceed?"), Some(2))
+    );
+    assert_eq!(approve(&mut scene.world, seq), not_applied(&format!("already approved: seq {seq}")));
+    let result = scene.agent.tool_result("wet", false, &Value::Null);
+    scene.append(&result);
+    let frames = scene.polled(client);
+    let kinds: Vec<&Value> = frames.iter().map(|frame| &frame.json["entry"]["kind"]).collect();
+    assert_eq!(kinds, [&json!("tool_result")]);
+    scene.world.finish();
+}
+
+/// What the list says of the agent.
+fn snapshot_row(world: &mut World) -> Value {
+    let client = world.get("/snapshot");
+    world.advance(Duration::from_secs(1));
+    let body = answer(world, client).map(|(_, body)| body).unwrap_or_default();
+    serde_json::from_str::<Value>(&body).unwrap_or_default()["result"]["snapshot"]["agents"][0].take()
+}

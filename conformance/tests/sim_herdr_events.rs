@@ -223,3 +223,32 @@ fn push_is_told_at_once_too() {
     assert_eq!(scene.world.listeners(), 0);
     scene.world.finish();
 }
+
+/// Every event that was captured of a real herdr, told to somebody who follows and to somebody at a terminal.
+#[test]
+fn captured_events_are_reasons_to_look_and_nothing_more() {
+    let Some(shared) = std::env::var_os("PANEWIRE_SHARED") else {
+        return println!("skipped: PANEWIRE_SHARED names no directory with captures");
+    };
+    let mut told = 0;
+    for entry in std::fs::read_dir(std::path::Path::new(&shared).join("herdr/captures/events")).unwrap() {
+        let lines = std::fs::read_to_string(entry.unwrap().path().join("events.jsonl")).unwrap();
+        let (first, events) = lines.split_once('\n').unwrap();
+        assert!(first.contains(r#""result":{"type":"subscription_started"}"#), "{first}");
+        let mut scene = Scene::with_entries(3);
+        scene.world.herdr.open(Pane { agent: None, ..Pane::claude("w1:p6", CWD) });
+        let client = followed(&mut scene);
+        let attached = scene.world.connect(&format!("/attach?pane=w1:p6&token={TOKEN}"));
+        scene.world.advance(Duration::from_secs(5));
+        for line in events.lines().filter(|line| !line.is_empty()) {
+            scene.world.tell(line, 1);
+            scene.world.advance(Duration::from_millis(100));
+            told += 1;
+        }
+        scene.world.advance(Duration::from_secs(5));
+        assert_eq!(scene.world.fresh(client).kinds(), [] as [&str; 0], "what is shown has not changed");
+        assert_eq!((scene.world.listeners(), scene.world.client(attached).closing()), (1, None));
+        scene.world.finish();
+    }
+    assert_ne!(told, 0, "no event was captured");
+}

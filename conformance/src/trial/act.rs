@@ -100,8 +100,50 @@ pub enum Act {
     IndexesSwapped,
     /// Changes are announced so from now on.
     Hints(Hinting),
+    /// Something beside the transcript: at terminals, for followers of events, with answers.
+    Beside(Beside),
     /// Milliseconds pass.
     Time(u64),
+}
+
+/// What happens beside the transcript.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Beside {
+    /// A client attaches to the agent, or to the shell.
+    Attaches(Place, Speed),
+    /// A client that is attached types.
+    Types(usize, u64),
+    /// A client that is attached goes.
+    Detaches(usize),
+    /// The shell shows something else, and herdr tells of it or not.
+    ShellShows {
+        /// Whether herdr tells.
+        told: bool,
+    },
+    /// An agent comes into the shell's pane, or goes.
+    AgentComes(bool),
+    /// A client follows the events.
+    Follows,
+    /// One that follows goes.
+    Unfollows(usize),
+    /// The agent asks something else.
+    Asks,
+    /// The newest question is confirmed, or the one before.
+    Approves {
+        /// Whether it is the newest.
+        newest: bool,
+    },
+    /// A text is sent to the agent, or to the shell.
+    Sends(Place, u64),
+}
+
+/// The panes of a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// That of the agent whose transcript is followed.
+    Agent,
+    /// One without an agent.
+    Shell,
 }
 
 /// How a file gets another content.
@@ -204,11 +246,15 @@ impl Act {
                 | Self::Pages(..)
                 | Self::Fault(..)
                 | Self::Healed
+                | Self::Beside(_)
                 | Self::Time(_)
         )
     }
 
     fn any(chance: &mut Chance) -> Self {
+        if chance.one_in(8) {
+            return Self::Beside(Beside::any(chance));
+        }
         match chance.below(100) {
             0..=11 => Self::Talk(chance.count(1, 40)),
             12 => Self::Talk(chance.count(100, 700)),
@@ -310,6 +356,27 @@ impl Act {
             _ => Mode::Broken("Error: EmptyResponse".into()),
         })
     }
+}
+
+impl Beside {
+    fn any(chance: &mut Chance) -> Self {
+        match chance.below(20) {
+            0..=3 => Self::Attaches(place(chance), speed(chance)),
+            4..=6 => Self::Types(who(chance), chance.below(1_000)),
+            7 => Self::Detaches(who(chance)),
+            8..=9 => Self::ShellShows { told: chance.one_in(2) },
+            10 => Self::AgentComes(chance.one_in(2)),
+            11 => Self::Follows,
+            12 => Self::Unfollows(who(chance)),
+            13..=14 => Self::Asks,
+            15..=17 => Self::Approves { newest: !chance.one_in(4) },
+            _ => Self::Sends(place(chance), chance.below(1_000)),
+        }
+    }
+}
+
+fn place(chance: &mut Chance) -> Place {
+    if chance.one_in(3) { Place::Agent } else { Place::Shell }
 }
 
 fn hinting(chance: &mut Chance) -> Hinting {

@@ -8,8 +8,9 @@
 //! ```
 //!
 //! The [`World`](crate::sim::World) checks the face of the core and the order of frames; here their content is compared with
-//! what the file held: whatever a client has of one session id is one state of the file, whole and in order. A trial that
-//! fails is [shrunk](shrink::shrink) to few acts.
+//! what the file held: whatever a client has of one session id is one state of the file, whole and in order. Beside them
+//! others are at terminals, follow events and answer the agent: what is shown, told and pressed is compared, too. A trial
+//! that fails is [shrunk](shrink::shrink) to few acts.
 
 pub mod act;
 pub mod chance;

@@ -1,6 +1,7 @@
 //! Playing a plan: each act changes the world and the model, then everything that clients took is compared.
 
 mod audience;
+mod beside;
 mod script;
 mod verdict;
 
@@ -8,6 +9,7 @@ use core::time::Duration;
 
 use panewire_core::Bridge;
 
+use self::beside::{SHELL, Visitors};
 use self::script::{Script, part};
 use super::act::{Act, Plan};
 use super::meter::{Meter, Metered};
@@ -64,6 +66,7 @@ struct Stage {
     scripts: Vec<Script>,
     current: usize,
     views: Vec<View>,
+    visitors: Visitors,
     longest_line: usize,
     others: u32,
     tally: Tally,
@@ -74,6 +77,7 @@ impl Stage {
         let mut world = World::around(daemon(plan, meter), plan.window_bytes).lenient(told);
         world.hints.set(plan.hinting);
         world.herdr.open(Pane::claude(PANE, CWD).with_session(SESSION));
+        world.herdr.open(Pane { agent: None, ..Pane::claude(SHELL, CWD) });
         let mut stage = Self {
             plan: plan.clone(),
             told,
@@ -83,6 +87,7 @@ impl Stage {
             scripts: Vec::new(),
             current: 0,
             views: Vec::new(),
+            visitors: Visitors::default(),
             longest_line: 0,
             others: 0,
             tally: Tally::default(),
@@ -137,6 +142,7 @@ impl Stage {
             Act::Restart { told } => self.restart(*told),
             Act::IndexSpoiled(at) => self.spoil_index(*at),
             Act::IndexesSwapped => self.swap_indexes(),
+            Act::Beside(beside) => self.beside(*beside),
             Act::Time(millis) => self.world.advance(Duration::from_millis(*millis)),
             Act::Fault(kind, effect, times) => self.world.disk.spoil_times(*times, *kind, "", effect.clone()),
             Act::Hints(hinting) => self.world.hints.set(*hinting),
@@ -159,6 +165,7 @@ impl Stage {
         }
         let face = daemon(&self.plan, self.meter);
         self.world.reborn(face);
+        self.visitors.lose();
     }
 
     fn indexes(&self) -> Vec<String> {

@@ -31,7 +31,9 @@ impl Stage {
                 return Err(format!("{wrong}\n{story}"));
             }
         }
-        broken.map_or_else(|| self.check_memory(), Err)
+        broken.map_or(Ok(()), Err)?;
+        self.check_visitors()?;
+        self.check_memory()
     }
 
     /// Everything works again, and everybody has time: then all of them have what the file has, and nothing is left.
@@ -47,10 +49,12 @@ impl Stage {
                 self.world.set_speed(ex, Speed::Full);
             }
         }
+        self.visitors_have_time();
         for _ in 0..30 {
             self.world.advance(Duration::from_secs(1));
             self.check()?;
         }
+        self.check_terminals()?;
         self.comes("", Speed::Full, None);
         self.world.advance(Duration::from_secs(10));
         if let Some(ex) = self.views.last().map(|view| view.ex) {
@@ -83,7 +87,8 @@ impl Stage {
         let lines = 3 * self.longest_line;
         let streams = self.scripts.len() * (RING_BYTES + STREAM_BYTES + lines);
         // Of a client that is gone a frame may still be on its way.
-        let clients = (MAX_VIEWS.min(self.views.len()) + 1) * (self.plan.window_bytes + CLIENT_BYTES + lines);
+        let clients = (MAX_VIEWS.min(self.views.len()) + self.visitors.count() + 1)
+            * (self.plan.window_bytes + CLIENT_BYTES + lines);
         let ceiling = BASE_BYTES + streams + clients;
         if peak > ceiling { Err(format!("{peak} bytes of memory, the ceiling is {ceiling}")) } else { Ok(()) }
     }
