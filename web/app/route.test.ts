@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { hashOf, isSamePage, isStandalone, parse, type Route } from './route';
+import { hashOf, isSamePage, isStandalone, paneName, parse, type Route } from './route';
 
 describe('an address', () => {
   const pages: readonly Route[] = [
@@ -34,4 +34,8 @@ it('two addresses are of one page at whichever of its entries', () => {
   const same = (a: string, b: string) => isSamePage(parse(a), parse(b));
   expect([same('#pane/p/4', '#pane/p'), same('#pane/p/sub/a', '#pane/p/sub/a/9'), same('', '#')]).toEqual([true, true, true]);
   expect([same('#pane/p/sub/a', '#pane/p'), same('#pane/p', '#pane/q'), same('#settings', '#')]).toEqual([false, false, false]);
+});
+
+it('a pane without a name is called by what it follows', () => {
+  expect(['claude:dir:/srv/ferry/', 'codex:0b50e55e-0000', 'pi:latest', 'claude:dir:/', 'w1:p1', 'demo'].map(paneName)).toEqual(['ferry', 'codex 0b50e55e', 'pi latest', '/', 'w1:p1', 'demo']);
 });

@@ -104,3 +104,11 @@ export function isSamePage(a: Route, b: Route): boolean {
 export function isStandalone(pane: string): boolean {
   return pane === 'demo' || /^(?:claude|codex|pi|opencode|gemini):/.test(pane);
 }
+
+/** What a pane is called where nobody gave it a name: what it follows, in short. */
+export function paneName(pane: string): string {
+  const [, kind, what = ''] = /^(claude|codex|pi|opencode|gemini):(.+)$/s.exec(pane) ?? [];
+  if (kind === undefined) return pane;
+  if (what.startsWith('dir:')) return what.slice('dir:'.length).split('/').filter((part) => part !== '').at(-1) ?? '/';
+  return `${kind} ${what.slice(0, 8)}`;
+}

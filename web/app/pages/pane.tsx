@@ -14,7 +14,7 @@ import { Roster } from '../parts/roster';
 import { Search } from '../parts/search';
 import { Sheet } from '../parts/sheet';
 import { shownTitle } from '../parts/title';
-import { hashOf, isStandalone, up, type Route } from '../route';
+import { hashOf, isStandalone, paneName, up, type Route } from '../route';
 import { code as harmless, firstLine } from '../text';
 import { useCard } from '../wire/card';
 import type { Change, Moved, Run } from '../wire/conversation';
@@ -278,7 +278,7 @@ interface Sent {
 }
 
 function titleOf(cwd: string | undefined, title: string | undefined, pane: string): string {
-  return cwd?.split('/').filter((part) => part !== '').at(-1) ?? (title || pane);
+  return cwd?.split('/').filter((part) => part !== '').at(-1) ?? (title || paneName(pane));
 }
 
 /** Why this device cannot answer this pane. */

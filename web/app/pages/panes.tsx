@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 
 import { Icon } from '../parts/icon';
-import { hashOf, route } from '../route';
+import { hashOf, paneName, route } from '../route';
 import { code, firstLine } from '../text';
 import { age, wholeTime } from '../time';
 import { cards, listing, trouble, watchPanes, type Pane, type Status } from '../wire/panes';
@@ -95,13 +95,13 @@ function PaneItem({ pane }: { readonly pane: Pane }): JSX.Element {
   // A headline that is an item of a list says the same without its mark.
   const does = (question ?? card?.headline ?? pane.title).replace(/^[-*] (?:\[[ x]\] )?/, '');
   const directory = pane.cwd?.split('/').filter((part) => part !== '').at(-1);
-  const name = pane.isHerdrs ? directory ?? pane.pane : directory ?? pane.title ?? pane.pane;
+  const name = directory || (pane.isHerdrs ? '' : pane.title) || paneName(pane.pane);
   return (
     <li>
       <a class={`pane ${pane.isHerdrs ? pane.status : 'session'}`} href={hashOf({ page: 'pane', pane: pane.pane })} aria-current={isHere ? 'page' : undefined}>
         <span class="dot" role="img" aria-label={STATUS_WORDS[pane.status] || 'session'} />
         <span class="pane-text">
-          <span class="pane-name"><span class="pane-title" dir="auto">{code(name || pane.pane)}</span>{pane.activeAt !== undefined && <time title={wholeTime(pane.activeAt)}>{age(pane.activeAt)}</time>}</span>
+          <span class="pane-name"><span class="pane-title" dir="auto">{code(name)}</span>{pane.activeAt !== undefined && <time title={wholeTime(pane.activeAt)}>{age(pane.activeAt)}</time>}</span>
           {does && does !== name && <span class={`pane-does${question ? ' asks' : ''}`} dir="auto">{firstLine(does)}</span>}
           <span class="pane-facts">
             <span class="kind">{code(pane.kind)}</span>

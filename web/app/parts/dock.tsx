@@ -209,7 +209,8 @@ function Composer({ pane, disabled, placeholder, before, onSend }: ComposerProps
     const element = area.current;
     if (!element) return;
     element.style.height = 'auto';
-    element.style.height = `${Math.min(element.scrollHeight, 200)}px`;
+    // Its border is none of what scrolls.
+    element.style.height = `${Math.min(element.scrollHeight + element.offsetHeight - element.clientHeight, 200)}px`;
   }, [text]);
   return (
     <form class="composer" onSubmit={(event) => { event.preventDefault(); void send(); }}>
