@@ -25,7 +25,7 @@ before(async () => {
   await page.locator(`#entry-${MIDDLE}.marked`).waitFor();
   const client = await page.context().newCDPSession(page);
   touch = (type, y, timestamp) => client.send('Input.dispatchTouchEvent', { type, touchPoints: y === undefined ? [] : [{ x: TALL.width / 2, y }], timestamp });
-  // How far the list was moved by the page itself, and where each row in view was painted.
+  // How far the list was moved by the page itself, and where what each row in view says was painted.
   await page.evaluate(() => {
     const list = document.querySelector('.scroller');
     let byItself = 0;
@@ -40,7 +40,7 @@ before(async () => {
     globalThis.seen = () => {
       const view = list.getBoundingClientRect();
       const shown = [...list.querySelectorAll('article')].filter((row) => row.checkVisibility({ visibilityProperty: true }));
-      const rows = shown.map((row) => [row.id, row.getBoundingClientRect()]).filter(([, { top, bottom, height }]) => height > 0 && bottom > view.top && top < view.bottom);
+      const rows = shown.map((row) => [row.id, row.lastElementChild.getBoundingClientRect()]).filter(([, { top, bottom, height }]) => height > 0 && bottom > view.top && top < view.bottom);
       return { moved: list.scrollTop - byItself, rows: Object.fromEntries(rows.map(([id, { top }]) => [id, top])) };
     };
     // Every frame from now on, until the list has moved and then stood still for ten.

@@ -47,6 +47,8 @@ describe('the panes', () => {
     assert.deepEqual(heads.map((head) => head.replace(/\s*\d+$/, '')), ['Needs you', 'Done', 'Working', 'Idle', 'Sessions']);
     assert.equal(await page.locator('.group.blocked .pane-does').innerText(), 'Do you want to proceed?');
     assert.equal(await page.locator('.group.working .pane-title').innerText(), 'ferry');
+    // Nobody follows it, and its subagents are counted all the same.
+    await page.locator('.group.working .pane-facts').getByText('1 running').waitFor();
     assert.equal(await page.locator('.group.sessions').getByText('ferry', { exact: true }).count(), 0, 'a session that a pane runs is listed once');
     assert.deepEqual([...page.hosts], [new URL(stage.url).host], 'nothing is asked of another host');
     await picture(page, 'panes-phone');

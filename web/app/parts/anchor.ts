@@ -51,7 +51,7 @@ export class Anchor {
   keep(): void {
     const { held } = this;
     if (!held?.row.isConnected || (this.isMoving && ENDS_KINETIC)) return;
-    const by = held.row.getBoundingClientRect().top - held.top;
+    const by = contentTop(held.row) - held.top;
     if (Math.abs(by) > MOVED_PX) this.scroller()?.scrollBy({ top: by, behavior: 'instant' });
   }
 
@@ -64,7 +64,8 @@ export class Anchor {
     let first: Held | undefined;
     for (const row of scroller.querySelectorAll<HTMLElement>('article')) {
       if (row.parentElement?.style.visibility === 'hidden') continue;
-      const { top, bottom } = row.getBoundingClientRect();
+      const { bottom } = row.getBoundingClientRect();
+      const top = contentTop(row);
       if (bottom <= view.top || top >= view.bottom) continue;
       if (top < view.top) filling = { row, top };
       else if (!first || top < first.top) first = { row, top };
@@ -72,3 +73,6 @@ export class Anchor {
     return first ?? filling;
   }
 }
+
+/** Where what is said begins: the pause above it is gone when an older entry comes before it. */
+const contentTop = (row: HTMLElement): number => (row.lastElementChild ?? row).getBoundingClientRect().top;

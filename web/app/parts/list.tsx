@@ -234,8 +234,7 @@ export function List({ conversation, place, marked, isBusy, onNear, handle }: Pr
   };
   const onResize = () => {
     if (sticks.current) toEnd();
-    // Behind whatever of it is drawn later, and before the frame is painted.
-    else if (performance.now() - aimedAt.current >= AIM_MS) queueMicrotask(() => anchor.current?.keep());
+    else if (performance.now() - aimedAt.current >= AIM_MS) anchor.current?.keep();
   };
   settle.current = () => list.current && onScroll();
   // A page that was lost with its socket is asked for again; at the very end no scrolling would ask for it.
