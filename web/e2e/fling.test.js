@@ -43,16 +43,32 @@ before(async () => {
       const rows = shown.map((row) => [row.id, row.lastElementChild.getBoundingClientRect()]).filter(([, { top, bottom, height }]) => height > 0 && bottom > view.top && top < view.bottom);
       return { moved: list.scrollTop - byItself, rows: Object.fromEntries(rows.map(([id, { top }]) => [id, top])) };
     };
+    // What the next frame paints: behind the list's own measuring, which may move it, and before anything else comes.
+    const probe = document.body.appendChild(document.createElement('div'));
+    probe.style.cssText = 'position: absolute; height: 1px';
+    let waiting = [];
+    new ResizeObserver(() => {
+      const frame = globalThis.seen();
+      const told = waiting;
+      waiting = [];
+      for (const tell of told) tell(frame);
+    }).observe(probe);
+    globalThis.painted = () =>
+      new Promise((done) =>
+        requestAnimationFrame(() => {
+          probe.style.width = probe.style.width === '1px' ? '2px' : '1px';
+          waiting.push(done);
+        }),
+      );
     // Every frame from now on, until the list has moved and then stood still for ten.
     globalThis.film = () => {
       globalThis.filmed = new Promise((done) => {
         const frames = [];
         const stands = () => frames.length > 10 && frames.at(-1).moved !== frames[0].moved && frames.slice(-10).every(({ moved }) => moved === frames.at(-1).moved);
-        const frame = () => requestAnimationFrame(() => setTimeout(() => (frames.push(globalThis.seen()), stands() ? done(frames) : frame())));
+        const frame = () => globalThis.painted().then((each) => (frames.push(each), stands() ? done(frames) : frame()));
         frame();
       });
     };
-    globalThis.painted = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))));
   });
 });
 
@@ -64,7 +80,7 @@ after(async () => {
 /** How far rows that were in view before and after moved more than the finger moved them. */
 const offBy = (was, is) => Object.keys(is.rows).filter((id) => id in was.rows).map((id) => is.rows[id] - was.rows[id] + (is.moved - was.moved));
 
-const look = () => page.evaluate(() => globalThis.painted().then(globalThis.seen));
+const look = () => page.evaluate(() => globalThis.painted().then(globalThis.painted));
 
 /** There is room to scroll that way: pages come as they come. */
 const room = (way) =>
