@@ -103,6 +103,8 @@ describe('a tablet that is turned', () => {
     await page.locator('.scroller').hover();
     await page.mouse.wheel(0, -2_500);
     await page.locator('.pill').waitFor();
+    // While it is scrolled the list takes no pointer; then it has come to rest.
+    await page.waitForFunction(() => document.querySelector('.scroller > .top + div').style.pointerEvents !== 'none');
     const before = await anchor(page);
     await page.setViewportSize({ width: 1100, height: 800 });
     await page.locator('.split .pane').first().waitFor();
