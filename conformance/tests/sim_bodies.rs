@@ -105,6 +105,17 @@ fn a_body_that_does_not_come_is_408() {
 }
 
 #[test]
+fn a_body_that_is_too_large_is_413_though_its_rest_does_not_come() {
+    let mut world = World::new();
+    let client = begin(&mut world);
+    world.upload(client, &body(MAX_BODY_BYTES), Fin::More);
+    world.upload(client, b" ", Fin::More);
+    world.advance(BODY_WITHIN);
+    assert_eq!(answer(&world, client), said(413, "want a body of at most 65536 bytes"));
+    world.finish();
+}
+
+#[test]
 fn who_goes_before_the_end_leaves_nothing() {
     let mut world = World::new();
     let client = begin(&mut world);

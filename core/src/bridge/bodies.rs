@@ -93,8 +93,8 @@ impl Bridge {
         }
         let Some(upload) = self.leave_body(ex) else { return };
         self.exchanges.remove(&ex);
-        if let Some(refused) = upload.refused {
-            return self.answer(ex, upload.refusal(refused));
+        if upload.refused.is_some() {
+            return self.answer(ex, upload.refusal());
         }
         match upload.post.read(&upload.bytes) {
             Ok(call) => self.perform(ex, call, upload.manner),
@@ -109,7 +109,7 @@ impl Bridge {
             && let Some(upload) = self.leave_body(ex)
         {
             self.exchanges.remove(&ex);
-            self.answer(ex, upload.late());
+            self.answer(ex, upload.refusal());
         }
     }
 
@@ -129,18 +129,18 @@ impl Bridge {
 }
 
 impl Upload {
-    fn refusal(&self, refused: Refused) -> Answer {
-        match refused {
-            Refused::TooLarge => {
+    /// Why the call is not made, of a body that was too much or too late.
+    fn refusal(&self) -> Answer {
+        match self.refused {
+            Some(Refused::TooLarge) => {
                 let text = format!("want a body of at most {} bytes", self.post.body_bytes());
                 Answer::text(413, &text, &self.manner)
             }
-            Refused::NoRoom => Answer::text(503, "too many requests with a body: try again later", &self.manner),
+            Some(Refused::NoRoom) => Answer::text(503, "too many requests with a body: try again later", &self.manner),
+            None => {
+                let text = format!("the body did not come within {}s", BODY_WITHIN.as_secs());
+                Answer::text(408, &text, &self.manner)
+            }
         }
-    }
-
-    fn late(&self) -> Answer {
-        let text = format!("the body did not come within {}s", BODY_WITHIN.as_secs());
-        Answer::text(408, &text, &self.manner)
     }
 }
