@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use panewire_conformance::sim::config::SERVER_ID;
+use panewire_conformance::sim::config::{SERVER_ID, TOKEN_FILE};
 use panewire_conformance::sim::disk::{Effect, OpKind};
 use panewire_conformance::sim::scene::PANE;
 use panewire_conformance::sim::{Ask, Frames as _, Scene, TOKEN, World, config};
@@ -91,6 +91,20 @@ fn a_code_makes_a_device_and_nothing_of_its_secret_stays_here() {
     for place in [kept(&world), told] {
         assert!(!place.contains(bearer) && !place.contains(&code), "{place}");
     }
+    world.finish();
+}
+
+#[test]
+fn a_code_that_another_token_made_opens_nothing() {
+    let mut world = World::new();
+    let stale = code(&mut world, &json!({}));
+    world.disk.write(TOKEN_FILE, "another-t0ken");
+    let fresh = |wanted: Ask| bearing("another-t0ken", wanted);
+    assert_eq!(ask(&mut world, &fresh(Ask::get("/info"))).0, 200);
+    assert_eq!(pair(&mut world, &stale), (403, "invalid or expired pairing code\n".into()));
+    let offered = ask(&mut world, &fresh(Ask::post("/admin/pairing", "{}")));
+    let code = json_of(&offered)["code"].as_str().map(str::to_owned).unwrap_or_default();
+    assert_eq!(pair(&mut world, &code).0, 200);
     world.finish();
 }
 

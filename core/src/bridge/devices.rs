@@ -50,6 +50,11 @@ impl Devices {
         &self.register
     }
 
+    /// Closes every pairing code that is open.
+    pub(super) fn close_codes(&mut self) {
+        self.register.close_codes();
+    }
+
     /// The device that has this open, if it is one.
     pub(super) fn of(&self, ex: ExId) -> Option<&Device> {
         self.callers.get(&ex).and_then(|id| self.register.device(id))

@@ -81,7 +81,7 @@ impl Bridge {
         self.let_parked_go_on();
     }
 
-    /// From now on this is the token, and what was opened with another one is closed.
+    /// From now on this is the token, and what was opened with another one is closed: pairing codes, too.
     fn take_up(&mut self, token: TokenDigest) {
         self.own_token.complained = false;
         if token.is_among(&self.config.tokens) {
@@ -95,5 +95,6 @@ impl Bridge {
         for ex in open {
             self.end(ex, &Ending::ANOTHER_TOKEN);
         }
+        self.devices.close_codes();
     }
 }

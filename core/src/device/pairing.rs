@@ -82,10 +82,15 @@ impl Pairing {
         if self.wrong < WRONG_CODES {
             return Err(Wrong::Code);
         }
-        self.offers.clear();
-        self.wrong = 0;
+        self.close();
         self.rests_until = Some(now.plus(PAIRING_REST));
         Err(Wrong::LastStraw)
+    }
+
+    /// Closes every code.
+    pub fn close(&mut self) {
+        self.offers.clear();
+        self.wrong = 0;
     }
 
     /// How long pairing rests still.
@@ -104,6 +109,8 @@ impl Pairing {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
     use super::*;
 
     const FULL: Grant = Grant { scope: Scope::Full, name: None };
@@ -129,6 +136,19 @@ mod tests {
         let mut pairing = Pairing::default();
         pairing.open(at(0), "K7QM3XTP", FULL);
         assert_eq!(pairing.redeem(at(300), "K7QM3XTP"), Err(Wrong::Code));
+    }
+
+    #[test]
+    fn codes_are_closed_and_a_rest_is_not() {
+        let mut pairing = Pairing::default();
+        pairing.open(at(0), "K7QM3XTP", FULL);
+        pairing.close();
+        assert_eq!(pairing.redeem(at(1), "K7QM3XTP"), Err(Wrong::Code));
+        pairing.open(at(2), "K7QM3XTP", FULL);
+        let guesses: Vec<_> = (0..WRONG_CODES).map(|_| pairing.redeem(at(3), "00000000")).collect();
+        assert_eq!(guesses.last(), Some(&Err(Wrong::LastStraw)));
+        pairing.close();
+        assert_eq!(pairing.rest(at(3)), Some(PAIRING_REST));
     }
 
     #[test]

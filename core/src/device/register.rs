@@ -204,6 +204,11 @@ impl Register {
         }
     }
 
+    /// Closes every code that is open.
+    pub fn close_codes(&mut self) {
+        self.pairing.close();
+    }
+
     /// Pairs a device that brings a code.
     pub fn pair(&mut self, now: Now, ex: ExId, code: &str, name: &str) {
         if let Some(refused) = self.full_or_unusable() {
