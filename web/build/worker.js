@@ -3,7 +3,9 @@ import { createHash } from 'node:crypto';
 
 /** Runs in the worker; `FILES` and `VERSION` are written before it. */
 const script = `
-const CACHE = 'panewire-' + VERSION;
+// All daemons of an origin share its caches: this one's are named by where it lies.
+const OWN = 'panewire-' + new URL(self.registration.scope).pathname + '-';
+const CACHE = OWN + VERSION;
 const known = new Set(FILES.map((file) => new URL(file, self.registration.scope).href));
 
 self.addEventListener('install', (event) => {
@@ -11,7 +13,7 @@ self.addEventListener('install', (event) => {
 });
 
 self.addEventListener('activate', (event) => {
-  const old = (name) => name.startsWith('panewire-') && name !== CACHE;
+  const old = (name) => name.startsWith(OWN) && name !== CACHE;
   event.waitUntil(caches.keys().then((names) => Promise.all(names.filter(old).map((name) => caches.delete(name)))));
 });
 
@@ -21,8 +23,15 @@ self.addEventListener('fetch', (event) => {
   const held = () => caches.open(CACHE).then((cache) => cache.match(url));
   // A file whose name says what is in it is taken from here; the page itself is asked for, so that a new version is seen.
   const isNamed = url.includes('/assets/');
-  event.respondWith(isNamed ? held().then((hit) => hit ?? fetch(event.request)) : fetch(event.request).catch(() => held().then((hit) => hit ?? Response.error())));
+  event.respondWith(isNamed ? held().then((hit) => hit ?? fetch(event.request)) : asked(event.request, held));
 });
+
+// A proxy whose daemon is away answers in its place: that is no page of ours.
+async function asked(request, held) {
+  const answer = await fetch(request).catch(() => undefined);
+  if (answer && answer.status < 500) return answer;
+  return (await held()) ?? answer ?? Response.error();
+}
 `;
 
 export function worker() {

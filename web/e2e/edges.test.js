@@ -122,6 +122,23 @@ describe('a tablet that is turned', () => {
   });
 });
 
+describe('who has all text twice as large on a phone', () => {
+  it('still reads whether it is live, and what pane it is', async () => {
+    const page = await open(browser, stage, { viewport: NARROW });
+    const devtools = await page.context().newCDPSession(page);
+    await devtools.send('Page.setFontSizes', { fontSizes: { standard: 32, fixed: 26 } });
+    await page.evaluate((hash) => (location.hash = hash), pane('w1:p1'));
+    await isLive(page);
+    const cut = await page.evaluate(() => ['h1', '.link-state'].filter((each) => {
+      const { scrollWidth, clientWidth } = document.querySelector(`.chat ${each}`);
+      return scrollWidth > clientWidth;
+    }));
+    assert.deepEqual(cut, []);
+    await picture(page, 'twice-as-large-phone');
+    await page.context().close();
+  });
+});
+
 describe('an entry', () => {
   it('that is not there is said not to be', async () => {
     const page = await open(browser, stage, { viewport: NARROW, hash: pane('w1:p1', '999999') });

@@ -164,6 +164,22 @@ describe('a lost daemon', () => {
   });
 });
 
+describe('a lost network', () => {
+  it('is said at once, even before the first heartbeat, and what was missed comes when it is back', async () => {
+    const live = long(session('/srv/network'), 20).write();
+    const page = await open(browser, stage, { hash: pane(`claude:${live.id}`) });
+    await isLive(page);
+    await page.context().setOffline(true);
+    await page.locator('.link-state.offline').waitFor();
+    live.say('Written without a network.').append();
+    await page.context().setOffline(false);
+    await row(page, 'Written without a network.').waitFor();
+    await isLive(page);
+    assert.equal(await row(page, 'Written without a network.').count(), 1);
+    await page.context().close();
+  });
+});
+
 describe('a pane that moves on', () => {
   it('shows the new session, and nothing of the old one', async () => {
     const cwd = '/srv/rotation';

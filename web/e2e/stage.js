@@ -76,11 +76,11 @@ export class Stage {
   }
 
   /** Starts the daemon; a second time on the same port. */
-  async daemon({ herdr = 'none', args = [] } = {}) {
+  async daemon({ herdr = 'none', args = [], token = TOKEN } = {}) {
     this.port ||= await freePort();
     const places = ['--home', this.home, '--state-dir', this.state, '--log', 'warn'];
     const asks = herdr === 'none' ? ['--herdr', 'none'] : ['--herdr', herdr, '--herdr-socket', this.socket, '--herdr-bin', join(this.bin, 'herdr')];
-    const child = await this.#start(program, ['serve', '--listen', `127.0.0.1:${this.port}`, ...places, ...asks, ...args], { PANEWIRE_TOKEN: TOKEN }, /^listening (\S+)/m);
+    const child = await this.#start(program, ['serve', '--listen', `127.0.0.1:${this.port}`, ...places, ...asks, ...args], { PANEWIRE_TOKEN: token }, /^listening (\S+)/m);
     this.url = `http://127.0.0.1:${this.port}/`;
     return child;
   }
@@ -136,7 +136,8 @@ export async function open(browser, stage, { viewport = PHONE, paired = 'full', 
   if (paired) {
     const device = { bearer: TOKEN, name: 'the stage', scope: paired, server: 'stage' };
     await context.addInitScript((value) => {
-      if (!localStorage.getItem('panewire.device')) localStorage.setItem('panewire.device', JSON.stringify(value));
+      const key = location.pathname === '/' ? 'panewire.device' : `panewire.device:${location.pathname}`;
+      if (!localStorage.getItem(key)) localStorage.setItem(key, JSON.stringify(value));
     }, device);
   }
   const page = await context.newPage();

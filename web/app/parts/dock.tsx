@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 import { code as harmless, prose } from '../text';
-import { post, Refused, said } from '../wire/api';
+import { post, Refused, said, Unreachable } from '../wire/api';
 import type { Blocked, Card, Choice, Done } from '../wire/frames';
 import { Icon } from './icon';
 
@@ -88,7 +88,8 @@ export function Dock({ pane, card, bar, waiting, onSent, onActed }: Props): JSX.
 
 function explained(error: unknown): string {
   if (error instanceof Refused && error.status === 404 && error.text.startsWith('no such endpoint')) return 'This daemon cannot answer agents.';
-
+  // The words are still there to be sent again; they must not be typed twice.
+  if (error instanceof Unreachable) return 'The daemon did not answer. It may have been taken all the same: look before you try again.';
   return said(error);
 }
 

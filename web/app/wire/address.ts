@@ -1,6 +1,12 @@
 /** Where the daemon is: beside this page, whatever prefix a proxy put before it. */
 const base = (): URL => new URL('./', location.href);
 
+/** What the storage calls something of the daemon that this page is from. */
+export function keyAt(name: string, page: string): string {
+  const { pathname } = new URL('./', page);
+  return pathname === '/' ? name : `${name}:${pathname}`;
+}
+
 export type Query = Readonly<Record<string, string | number | undefined>>;
 
 export function address(path: string, query: Query = {}): URL {

@@ -2,6 +2,7 @@
 import { signal } from '@preact/signals';
 
 import { load, store } from '../storage';
+import { keyAt } from './address';
 
 export interface Device {
   readonly bearer: string;
@@ -11,7 +12,8 @@ export interface Device {
   readonly server?: string | undefined;
 }
 
-const KEY = 'panewire.device';
+/** Daemons below several paths of one origin share its storage, and none may be shown the bearer of another. */
+const KEY = keyAt('panewire.device', globalThis.location?.href ?? 'http://localhost/');
 
 function isDevice(value: unknown): value is Device {
   const device = value as Partial<Device> | null;

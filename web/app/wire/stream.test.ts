@@ -121,6 +121,37 @@ describe('a stream', () => {
     expect(FakeSocket.all[0]?.readyState).toBe(3);
   });
 
+  it('that never beat is dead as well, and so is one that never opens', async () => {
+    const { kinds } = await stream();
+    last().opens().says(hello(1, 1), entry(1), complete);
+    vi.advanceTimersByTime(45_000);
+    expect(kinds().at(-1)).toBe('offline');
+    vi.advanceTimersByTime(500);
+    expect([kinds().at(-1), FakeSocket.all.length]).toEqual(['connecting', 2]);
+    vi.advanceTimersByTime(45_000);
+    expect([kinds().includes('offline'), FakeSocket.all[1]?.readyState]).toEqual([true, 3]);
+  });
+
+  it('of a phone that was locked before the first beat is opened again when it is looked at', async () => {
+    await stream();
+    last().opens().says(hello(1, 1), entry(1), complete);
+    vi.setSystemTime(Date.now() + 3_600_000);
+    page.dispatchEvent(new Event('visibilitychange'));
+    expect([FakeSocket.all.length, asked()['since_seq']]).toEqual([2, '1']);
+  });
+
+  it('without a network is offline at once, unless the daemon is reached without one', async () => {
+    const { kinds } = await stream();
+    last().opens().says(hello(1, 1), entry(1), complete);
+    answers.push(() => Promise.resolve(Response.json({})));
+    events.dispatchEvent(new Event('offline'));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(kinds().at(-1)).toBe('live');
+    events.dispatchEvent(new Event('offline'));
+    await vi.advanceTimersByTimeAsync(0);
+    expect([kinds().at(-1), FakeSocket.all[0]?.readyState]).toEqual(['offline', 3]);
+  });
+
   it('that is silent is dead although the clock was set back', async () => {
     const { kinds } = await stream();
     last().opens().says(hello(1, 1), entry(1), complete, { type: 'heartbeat', head_seq: 1, server_time_ms: 1 });

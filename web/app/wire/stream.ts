@@ -5,7 +5,7 @@
  *       ▲                           │ lost, silent, or the phone slept
  *       └────── offline ◀───────────┘        refused: the daemon said why not
  */
-import { Refused, get, said } from './api';
+import { Refused, get, said, Unreachable } from './api';
 import { backoff } from './backoff';
 import { socketAddress } from './address';
 import { Conversation, type Change, type Request, type Run } from './conversation';
@@ -19,7 +19,10 @@ export type Link =
   | { readonly kind: 'offline'; readonly retryAt: number }
   | { readonly kind: 'refused'; readonly status: number; readonly text: string };
 
-/** The server beats every 15 s; a socket that misses two beats is dead, whatever the system believes. */
+/**
+ * The server beats every 15 s; a socket that misses two beats is dead, whatever the system believes. So is one that never spoke: a
+ * network can be lost before the first beat, or before a socket is open.
+ */
 const SILENT_MS = 40_000;
 /** A conversation that was refused may begin yet. */
 const REFUSED_RETRY_MS = 10_000;
@@ -43,7 +46,6 @@ export class Stream {
   private readonly pulse: ReturnType<typeof setInterval>;
   private failures = 0;
   private heardAt = 0;
-  private hasBeat = false;
   private closed = false;
 
   constructor(
@@ -53,6 +55,7 @@ export class Stream {
   ) {
     this.pulse = setInterval(this.check, 5_000);
     addEventListener('online', this.wake);
+    addEventListener('offline', this.doubt);
     addEventListener('pageshow', this.wake);
     document.addEventListener('visibilitychange', this.wake);
     this.connect();
@@ -63,6 +66,7 @@ export class Stream {
     clearTimeout(this.timer);
     clearInterval(this.pulse);
     removeEventListener('online', this.wake);
+    removeEventListener('offline', this.doubt);
     removeEventListener('pageshow', this.wake);
     document.removeEventListener('visibilitychange', this.wake);
     this.drop();
@@ -138,7 +142,6 @@ export class Stream {
     } catch {
       return;
     }
-    if (frame.type === 'heartbeat') this.hasBeat = true;
     const change = this.conversation.handle(frame);
     if (change === 'broken') {
       // Something is missing in between: ask for it by the last entry that is whole.
@@ -183,7 +186,7 @@ export class Stream {
   }
 
   private readonly check = (): void => {
-    if (this.socket && this.hasBeat && passedSince(this.heardAt) > SILENT_MS) {
+    if (this.socket && passedSince(this.heardAt) > SILENT_MS) {
       this.drop();
       this.lost();
     }
@@ -192,11 +195,23 @@ export class Stream {
   /** The page is seen again, or there is a network again: a socket that slept is not trusted. */
   private readonly wake = (): void => {
     if (document.visibilityState !== 'visible' || this.closed) return;
-    const slept = this.hasBeat && passedSince(this.heardAt) > SILENT_MS / 2;
+    const slept = this.socket !== undefined && passedSince(this.heardAt) > SILENT_MS / 2;
     if (this.link.kind === 'offline' || slept) {
       this.failures = 0;
       this.drop();
       this.connect();
+    }
+  };
+
+  /** The system has no network. A daemon on this machine is reached all the same, so a request tells. */
+  private readonly doubt = async (): Promise<void> => {
+    const { socket } = this;
+    try {
+      await get('info');
+    } catch (error) {
+      if (!(error instanceof Unreachable) || this.closed || !socket || socket !== this.socket) return;
+      this.drop();
+      this.lost();
     }
   };
 
