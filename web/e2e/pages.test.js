@@ -64,6 +64,31 @@ describe('the panes', () => {
   });
 });
 
+describe('the keyboard', () => {
+  it('walks through the panes', async () => {
+    const page = await open(browser, stage, { viewport: DESKTOP });
+    await page.locator('.group.sessions a.pane').first().waitFor();
+    const isAt = (group) => page.waitForFunction((wanted) => document.activeElement?.closest('.group')?.classList.contains(wanted), group);
+    await page.keyboard.press('j');
+    await isAt('blocked');
+    await page.keyboard.press('j');
+    await isAt('done');
+    await page.keyboard.press('k');
+    await isAt('blocked');
+    await page.keyboard.press('G');
+    await isAt('sessions');
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keyboard' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.keyboard.press('/');
+    await page.waitForFunction(() => document.activeElement?.id === 'filter');
+    await page.keyboard.type('jk');
+    assert.equal(await page.getByPlaceholder('Filter').inputValue(), 'jk', 'what is typed is typed');
+    await page.context().close();
+  });
+});
+
 describe('a conversation', () => {
   it('shows what was said, called and changed', async () => {
     const page = await open(browser, stage, { viewport: DESKTOP, hash: pane('w1:p1') });

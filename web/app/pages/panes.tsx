@@ -3,6 +3,8 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 
 import { Icon } from '../parts/icon';
+import { isTyping, Keys } from '../parts/keys';
+import { Sheet } from '../parts/sheet';
 import { hashOf, paneName, route } from '../route';
 import { code, firstLine } from '../text';
 import { age, wholeTime } from '../time';
@@ -31,6 +33,8 @@ export function PanesPage(): JSX.Element {
   useEffect(watchPanes, []);
   const [filter, setFilter] = useState('');
   const [all, showAll] = useState(false);
+  const [keys, showKeys] = useState(false);
+  useKeys(() => showKeys(true));
   const found = listing.value;
   const words = filter.toLowerCase().split(/\s+/).filter((word) => word !== '');
   const panes = (found?.panes ?? []).filter((pane) => {
@@ -67,8 +71,34 @@ export function PanesPage(): JSX.Element {
         {found && panes.length === 0 && <p class="nothing">{words.length > 0 ? 'No pane fits.' : 'Nothing to follow yet: start an agent on this machine.'}</p>}
         {found?.notes.map((note) => <p key={note} class="note"><Icon name="alert" /><span>{note}</span></p>)}
       </div>
+      {keys && <Sheet title="Keyboard" onClose={() => showKeys(false)}><Keys /></Sheet>}
     </nav>
   );
+}
+
+/** The keys of a conversation, for the list: unless a conversation is beside it, whose they are then. */
+function useKeys(onHelp: () => void): void {
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent) => {
+      if (route.value.page !== 'panes' || isTyping(event) || document.querySelector('dialog[open]')) return;
+      const links = [...document.querySelectorAll<HTMLElement>('a.pane')];
+      const at = links.findIndex((link) => link === document.activeElement);
+      const keys: Record<string, () => void> = {
+        j: () => links[Math.min(at + 1, links.length - 1)]?.focus(),
+        k: () => links[Math.max(at - 1, 0)]?.focus(),
+        g: () => links[0]?.focus(),
+        G: () => links.at(-1)?.focus(),
+        '/': () => document.getElementById('filter')?.focus(),
+        '?': onHelp,
+      };
+      const act = keys[event.key];
+      if (!act) return;
+      event.preventDefault();
+      act();
+    };
+    addEventListener('keydown', pressed);
+    return () => removeEventListener('keydown', pressed);
+  });
 }
 
 interface Group {

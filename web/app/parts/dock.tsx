@@ -62,7 +62,7 @@ export function Dock({ pane, card, bar, waiting, onSent, onActed }: Props): JSX.
           key={pane}
           pane={pane}
           disabled={busy}
-          placeholder={blocked ? 'Answer in your own words' : 'Message the agent'}
+          placeholder={blocked ? 'Answer in words' : 'Message the agent'}
           before={
             <>
               <button type="button" class="quiet square" aria-expanded={keys} aria-label="Keys" title="Keys" onClick={() => showKeys(!keys)}><Icon name="keys" /></button>

@@ -2,10 +2,10 @@
 import type { JSX } from 'preact';
 
 const KEYS: readonly (readonly [string, string])[] = [
-  ['j  k', 'next, previous entry'],
-  ['g  G', 'oldest loaded, newest entry'],
+  ['j  k', 'next, previous entry or pane'],
+  ['g  G', 'oldest loaded, newest entry; first, last pane'],
   ['Enter', 'open or fold the entry'],
-  ['/', 'search'],
+  ['/', 'search, filter'],
   ['i', 'write to the agent'],
   ['s', 'subagents'],
   ['y', 'copy a link to the entry'],
