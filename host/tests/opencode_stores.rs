@@ -98,6 +98,24 @@ fn a_message_that_is_stored_late_is_shown_late_and_once() {
 }
 
 #[test]
+fn a_message_goes_on_when_the_clock_is_set_back_in_its_middle() {
+    let home = Home::with_database();
+    home.session("ses_1", None, "/w", 1);
+    // An hour later than the clock says from now on.
+    let now = Clock::start().now().wall.0 - NOON;
+    let later = now + 3_600_000;
+    home.message(later, "msg_1", &json!({"role": "assistant", "time": {"created": NOON + later}}));
+    home.part(later + 1, "msg_1", "prt_1", &text("before", true));
+    let mut feeding = home.feed(&home.locate(Some("/w"), &by_id("ses_1")).unwrap());
+    assert_eq!(feeding.texts(), ["assistant: before"]);
+    home.part(now, "msg_1", "prt_2", &text("aft", false));
+    assert_eq!(feeding.texts(), ["assistant: before"]);
+    home.part(now + 1, "msg_1", "prt_2", &text("after", true));
+    home.message(later, "msg_1", &json!({"role": "assistant", "time": {"created": NOON + later, "completed": 1}}));
+    assert_eq!(feeding.texts(), ["assistant: before", "assistant: after"]);
+}
+
+#[test]
 fn a_text_that_is_none_is_marked() {
     let home = Home::with_database();
     home.session("ses_1", None, "/w", 1);

@@ -276,7 +276,7 @@ impl Database {
         self.stage = Stage::Probed;
     }
 
-    fn handle_messages(&mut self, rows: &[Vec<Cell>], truncated: bool) {
+    fn handle_messages(&mut self, now: Now, rows: &[Vec<Cell>], truncated: bool) {
         self.window = rows.iter().filter_map(|row| Row::of(row)).collect();
         // What is not there any more is not asked for again.
         let asked = STORE_ROWS.saturating_add(1).min(self.ahead.len());
@@ -295,7 +295,7 @@ impl Database {
         if self.window.is_empty() || self.shape() == Shape::Documents {
             self.stage = Stage::Loaded;
         } else {
-            self.ask_parts(false);
+            self.ask_parts(now, false);
         }
     }
 
@@ -306,18 +306,18 @@ impl Database {
     }
 
     /// Asks for the parts of the window; of messages whose parts are known, for what was written since.
-    fn ask_parts(&mut self, long: bool) {
+    fn ask_parts(&mut self, now: Now, long: bool) {
         let newest = |row: &Row| self.kept.get(&row.place)?.values().map(|(updated, _)| *updated).max();
-        // A clock's step is allowed for.
+        // A clock's step is allowed for; one that was set back says of what is written now that it was there before.
         let margin = i64::try_from(STORE_SENT.as_millis()).unwrap_or(i64::MAX);
-        let since = self.window.iter().map(newest).min().flatten().filter(|_| !long);
+        let since = self.window.iter().map(newest).min().flatten().filter(|at| !long && *at <= now.wall.0);
         let mut parameters = self.parameters(self.window.iter().map(|row| &row.place));
         parameters.push(Cell::Integer(since.map_or(i64::MIN, |at| at.saturating_sub(margin))));
         let answer_cap = if long { STORE_ANSWER_BYTES } else { STORE_ROWS_BYTES };
         self.ask(Stage::Parts { long }, PARTS, parameters, answer_cap);
     }
 
-    fn handle_parts(&mut self, rows: &[Vec<Cell>], truncated: bool, long: bool) {
+    fn handle_parts(&mut self, now: Now, rows: &[Vec<Cell>], truncated: bool, long: bool) {
         let places: BTreeMap<String, Place> =
             self.window.iter().map(|row| (row.place.id.clone(), row.place.clone())).collect();
         let mut last = None;
@@ -340,7 +340,7 @@ impl Database {
             self.window.truncate(complete.max(1));
             self.keep_window();
             if complete == 0 && !long {
-                return self.ask_parts(true);
+                return self.ask_parts(now, true);
             }
             if complete == 0 {
                 let message = last.unwrap_or_default();
@@ -456,8 +456,8 @@ impl Machine for Database {
             }
             (Stage::News, Outcome::Rows { rows, .. }) => self.handle_news(rows),
             (Stage::Places, Outcome::Rows { rows, truncated }) => self.handle_places(rows, truncated),
-            (Stage::Messages, Outcome::Rows { rows, truncated }) => self.handle_messages(rows, truncated),
-            (Stage::Parts { long }, Outcome::Rows { rows, truncated }) => self.handle_parts(rows, truncated, long),
+            (Stage::Messages, Outcome::Rows { rows, truncated }) => self.handle_messages(now, rows, truncated),
+            (Stage::Parts { long }, Outcome::Rows { rows, truncated }) => self.handle_parts(now, rows, truncated, long),
             // A table without numbered rows: everything is looked at each time.
             (Stage::Newest, Outcome::Failed(failure)) if failure.kind == FailureKind::Other => {}
             (_, Outcome::Failed(failure)) => {
