@@ -9,6 +9,7 @@ use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use super::pass::{Pass, Torn};
 use super::{hand, render, unreadable_document};
@@ -18,7 +19,7 @@ use crate::io::{Facts, FailureKind, FileIdentity, FileKind, FileTime, Op, Outcom
 use crate::limits::{MAX_READ_BYTES, STORE_HELD_BYTES, STORE_SENT};
 use crate::machine::{Asks, Machine, Tag};
 use crate::source::spool::{Feeder, Place, Spool, Stored};
-use crate::time::{Now, UnixMillis};
+use crate::time::{Instant, Now};
 
 /// Feeds a spool from the file of a session.
 #[derive(Debug)]
@@ -30,9 +31,12 @@ pub struct Store {
     stage: Stage,
     /// Which life of the spool is fed.
     life: Option<u32>,
-    /// What the file was when it was read last, and when it is to be handed over again although it has not changed.
+    /// What the file was when it was read last, and when nothing was written to it for long enough: by our own time, as a
+    /// clock that is set back, or another machine's, would let it wait for years.
     seen: Option<(FileTime, u64)>,
-    due: Option<UnixMillis>,
+    quiet_at: Instant,
+    /// When it is to be handed over again although it has not changed.
+    due: Option<Instant>,
     /// What was read of it.
     read: Option<Read>,
     /// The messages that were in it before it was read anew, to see which of them are gone; and whether that was seen.
@@ -87,6 +91,7 @@ impl Store {
             stage: Stage::Idle,
             life: None,
             seen: None,
+            quiet_at: Instant::from_millis(0),
             due: None,
             read: None,
             shown: BTreeSet::new(),
@@ -134,7 +139,7 @@ impl Store {
         match outcome {
             Outcome::Facts(facts) if facts.kind == FileKind::File => {
                 let has_changed = self.seen != Some((facts.modified, facts.size));
-                let is_due = self.due.is_some_and(|due| due <= now.wall);
+                let is_due = self.due.is_some_and(|due| due <= now.mono);
                 let is_read = self.read.as_ref().is_some_and(|read| read.is_whole);
                 if has_changed || (is_due && !is_read) {
                     self.stage = Stage::Opening;
@@ -234,10 +239,13 @@ impl Store {
 
     /// Hands over what has settled, and tells whether there was room for all of it.
     fn hand_over(&mut self, now: Now, facts: Facts, spool: &mut Spool) -> bool {
-        let quiet_at = facts.modified.as_unix_millis().saturating_add(millis(STORE_SENT));
-        let is_quiet = quiet_at <= now.wall.0;
-        self.seen = Some((facts.modified, facts.size));
-        self.due = None;
+        let seen = Some((facts.modified, facts.size));
+        if self.seen != seen {
+            self.quiet_at = now.mono.plus(STORE_SENT.saturating_sub(age(&facts, now)));
+        }
+        let quiet_at = self.quiet_at;
+        let is_quiet = quiet_at <= now.mono;
+        (self.seen, self.due) = (seen, None);
         let Self { read: Some(read), drift, path, .. } = self else { return true };
         let finished = read.pass.finish(&|place| spool.has_settled(place));
         if let Err(torn) = finished {
@@ -246,7 +254,7 @@ impl Store {
             match torn {
                 Torn::Undecided => {}
                 Torn::Unfinished if is_quiet => spool.push(&behind(spool), &entry),
-                Torn::Unfinished => self.due = Some(UnixMillis(quiet_at)),
+                Torn::Unfinished => self.due = Some(quiet_at),
             }
             return true;
         }
@@ -264,7 +272,7 @@ impl Store {
         }
         let is_over = hand::over(&mut read.pass.log, is_quiet, spool, &mut unknown(drift, path));
         if !is_quiet && (has_changed || !read.pass.log.items.is_empty()) {
-            self.due = Some(UnixMillis(quiet_at));
+            self.due = Some(quiet_at);
         }
         is_over
     }
@@ -325,8 +333,10 @@ fn other_form(path: &str) -> Option<String> {
     log(path).or_else(|| document(path))
 }
 
-fn millis(time: core::time::Duration) -> i64 {
-    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
+/// How long ago the file was written; one that says it will be was written now.
+fn age(facts: &Facts, now: Now) -> Duration {
+    let millis = now.wall.0.saturating_sub(facts.modified.as_unix_millis());
+    Duration::from_millis(u64::try_from(millis).unwrap_or_default())
 }
 
 impl Feeder for Store {

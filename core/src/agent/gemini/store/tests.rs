@@ -14,6 +14,7 @@ use crate::limits::OVERLAP_BYTES;
 use crate::pane::simulated::{World, at};
 use crate::source::lines::LineSplitter;
 use crate::source::spool::{Feed, path_of};
+use crate::time::UnixMillis;
 
 pub(super) const FILE: &str = "/g/tmp/p/chats/session-2026-06-08T11-00-0a1b2c3d.json";
 
@@ -169,6 +170,26 @@ fn each_of_the_three_signs_settles_a_reply() {
         &format!(r#""type":"gemini","content":"one","toolCalls":[{{{CALL},"status":"executing"}}]{TOKENS}"#),
     );
     assert_eq!(Fed::new().put(&document(&[&asked(), &running]), 10_000), ["list it"]);
+}
+
+#[test]
+fn a_file_of_another_clock_is_quiet_by_our_own() {
+    let plain = document(&[&asked(), &message("g1", 2, r#""type":"gemini","content":"one""#)]);
+    let mut fed = Fed::new();
+    // An hour ahead.
+    fed.world.put(FILE, &plain, at(3_610_000).wall.0);
+    assert_eq!(fed.look(10_000), ["list it"]);
+    assert_eq!(fed.look(12_999), ["list it"]);
+    assert_eq!(fed.look(13_000), ["list it", "one"]);
+    // Our own is set back by an hour when the file was read.
+    let mut fed = Fed::new();
+    assert_eq!(fed.put(&plain, 10_000), ["list it"]);
+    let set_back = |millis| Now { wall: UnixMillis(at(millis).wall.0 - 3_600_000), ..at(millis) };
+    for (millis, expected) in [(12_999, &["list it"][..]), (13_000, &["list it", "one"])] {
+        fed.feed.look(set_back(millis));
+        fed.world.drive(set_back(millis), &mut fed.feed);
+        assert_eq!(fed.shown(), expected);
+    }
 }
 
 #[test]
