@@ -304,6 +304,24 @@ fn a_service_whose_process_is_gone_gets_no_password() {
 }
 
 #[test]
+fn a_service_that_has_no_messages_of_a_session_leaves_it_to_the_database() {
+    let home = Home::with_database();
+    home.session("ses_1", None, "/w", 1);
+    home.message(0, "msg_000", &json!({"role": "user", "time": {"created": NOON}}));
+    home.part(0, "msg_000", "prt_1", &json!({"type": "text", "text": "of old"}));
+    let service = Service::start(&home, serving(Vec::new()));
+    let located = home.locate(Some("/w"), &by_id("ses_1")).unwrap();
+    assert!(located.path.ends_with("service.json"), "{}", located.path);
+    let mut feeding = home.feed(&located);
+    assert_eq!(feeding.texts(), ["user: of old"]);
+    assert_eq!(feeding.texts(), ["user: of old"]);
+    // It is gone on with there: the service has it all.
+    service.answer(serving([user(0, "of old"), user(1, "of today")].into()));
+    assert_eq!(feeding.texts(), ["user: of old", "user: of today"]);
+    assert_eq!(feeding.troubles, Vec::<String>::new());
+}
+
+#[test]
 fn when_the_service_ends_the_database_goes_on_where_it_was() {
     let home = Home::with_database();
     home.session("ses_1", None, "/w", 1);

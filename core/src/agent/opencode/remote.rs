@@ -42,6 +42,8 @@ pub(super) struct Remote {
     /// It did not answer in time: until then it is not asked.
     rests_until: Option<Instant>,
     found: bool,
+    /// Whether any message came in this look.
+    any: bool,
     trouble: Option<String>,
     drift: Drift,
 }
@@ -73,12 +75,13 @@ impl Remote {
             next: None,
             rests_until: None,
             found: false,
+            any: false,
             trouble: None,
             drift: Drift::default(),
         }
     }
 
-    /// Whether the last look found the session with the service.
+    /// Whether the last look found messages of the session with the service.
     pub(super) const fn found(&self) -> bool {
         self.found
     }
@@ -115,10 +118,13 @@ impl Remote {
             }
             Reply::Failed(why) => return self.give_up(Some(why), false),
         };
-        self.found = true;
+        let messages = list(&body);
+        // What older versions wrote may be in a store below alone, though the service knows of the session.
+        self.any |= !messages.is_empty();
+        self.found = self.any;
         let next = next_cursor(&body);
         let mut came: Vec<(Place, Vec<u8>)> =
-            list(&body).into_iter().filter_map(|raw| Some((v2::place(raw)?, raw.raw().to_vec()))).collect();
+            messages.into_iter().filter_map(|raw| Some((v2::place(raw)?, raw.raw().to_vec()))).collect();
         came.sort_by(|one, other| one.0.cmp(&other.0));
         let reaches = next.is_none() || came.first().is_some_and(|(place, _)| spool.is_settled(place));
         came.retain(|(place, _)| !spool.all_settled().holds(place));
@@ -199,7 +205,7 @@ impl Feeder for Remote {
         self.rests_until = None;
         self.life = Some(spool.life());
         self.held.clear();
-        (self.next, self.back) = (None, 0);
+        (self.next, self.back, self.any) = (None, 0, false);
         self.looks = self.looks.saturating_add(1);
         if self.looks >= SERVICE_LOOKS && self.limit < SERVICE_PAGE {
             // One answer that was too long is not the rule for all.
