@@ -263,4 +263,20 @@ mod tests {
         by_service(&[TEXT, LAST, TEXT, LAST], &mut spool);
         assert_eq!(ids(&mut world, &mut spool), ["msg_1#0", "msg_1#1", "prt_2", "msg_1#3"]);
     }
+
+    #[test]
+    fn what_a_command_prints_comes_once_it_has_ended() {
+        let mut world = World::new();
+        let mut spool = spool(&mut world);
+        let mut look = |output: &str, time: &str| {
+            let raw = format!(r#"{{"command":"ls","output":"{output}","time":{{"created":5{time}}}}}"#);
+            let message = v2::message(place(), b"shell", Value(raw.as_bytes()));
+            let is_over = hand_over(&message, BEHIND, at(0).wall, &mut spool);
+            (ids(&mut world, &mut spool).len(), is_over)
+        };
+        assert_eq!(look("", ""), (1, false));
+        assert_eq!(look("half", ""), (1, false));
+        assert_eq!(look("all of it", r#","completed":9"#), (2, true));
+        assert_eq!(look("all of it", r#","completed":9"#), (2, true));
+    }
 }

@@ -32,13 +32,13 @@ pub(super) fn message<'a>(place: Place, kind: &[u8], raw: Value<'a>) -> Message<
         b"synthetic" | b"system" if !text.is_empty() => blocks.push(at_once(What::Said(text, Role::System))),
         b"shell" => {
             // What the human ran, and what it printed when it had ended.
-            over = time(raw, "completed").is_some() || raw.get("output").is_some_and(|output| !output.is_empty());
+            over = time(raw, "completed").is_some();
             author = Author::Shell;
             let command = named(raw.get("command")).unwrap_or_default();
             blocks.push(at_once(What::Note(format!("!{command}"), Role::User)));
             if let Some(output) = raw.get("output").filter(|output| !output.is_empty()) {
                 let printed = at_once(What::Said(output, Role::System));
-                blocks.push(Block { id: format!("{id}#output"), ended: time(raw, "completed").is_some(), ..printed });
+                blocks.push(Block { id: format!("{id}#output"), ended: over, ..printed });
             }
         }
         b"compaction" => {
