@@ -83,6 +83,19 @@ describe('words', () => {
   });
 });
 
+describe('words that nobody answered', () => {
+  it('are kept, and may have been taken: that is said', async () => {
+    const page = await open(browser, stage, { viewport: DESKTOP, hash: pane('w1:p2') });
+    await page.route('**/send', (route) => route.abort());
+    await page.getByPlaceholder('Message the agent').fill('Is the lamp lit?');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').filter({ hasText: 'look before you try again' }).waitFor();
+    assert.equal(await page.getByPlaceholder('Message the agent').inputValue(), 'Is the lamp lit?');
+    assert.equal(await page.locator('.sent').count(), 0);
+    await page.context().close();
+  });
+});
+
 describe('who may not answer', () => {
   it('is told why: a device that may only read', async () => {
     const offered = await fetch(`${stage.url}admin/pairing`, {
