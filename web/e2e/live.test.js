@@ -180,6 +180,18 @@ describe('a lost network', () => {
   });
 });
 
+describe('the list', () => {
+  it('says at once that the network is lost, and that it is back', async () => {
+    const page = await open(browser, stage);
+    await page.locator('a.pane').first().waitFor();
+    await page.context().setOffline(true);
+    await page.getByRole('status').filter({ hasText: 'cannot be reached' }).waitFor({ timeout: 4_000 });
+    await page.context().setOffline(false);
+    await page.getByRole('status').filter({ hasText: 'cannot be reached' }).waitFor({ state: 'detached', timeout: 4_000 });
+    await page.context().close();
+  });
+});
+
 describe('a pane that moves on', () => {
   it('shows the new session, and nothing of the old one', async () => {
     const cwd = '/srv/rotation';

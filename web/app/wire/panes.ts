@@ -200,6 +200,7 @@ export function watchPanes(): () => void {
   listen();
   document.addEventListener('visibilitychange', seen);
   addEventListener('online', seen);
+  addEventListener('offline', seen);
   return () => {
     ended = true;
     clearTimeout(timer);
@@ -207,5 +208,6 @@ export function watchPanes(): () => void {
     socket?.close();
     document.removeEventListener('visibilitychange', seen);
     removeEventListener('online', seen);
+    removeEventListener('offline', seen);
   };
 }
