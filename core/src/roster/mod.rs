@@ -1,7 +1,8 @@
 //! The roster: the agents that a session's agent has started, at every depth, as one flat list.
 //!
 //! What a row says and when it has changed is the same for every kind of agent. Where children lie and how their end is
-//! recorded is not: a kind brings a [`Finder`], most often by what it says of its [`Kin`], and its reader notes what a transcript tells of children in [`Told`].
+//! recorded is not: a kind brings a [`Finder`], most often what it says of its children to the look that all share, and its
+//! reader notes what a transcript tells of children in [`Told`].
 
 mod inside;
 mod look;
