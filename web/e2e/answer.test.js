@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 
-import { DESKTOP, launch, open, pane, picture, Stage, TOKEN } from './stage.js';
+import { DESKTOP, launch, NARROW, open, pane, picture, Stage, TOKEN } from './stage.js';
 import { long, Session } from './session.js';
 
 const stage = new Stage();
@@ -92,6 +92,23 @@ describe('words that nobody answered', () => {
     await page.getByRole('alert').filter({ hasText: 'look before you try again' }).waitFor();
     assert.equal(await page.getByPlaceholder('Message the agent').inputValue(), 'Is the lamp lit?');
     assert.equal(await page.locator('.sent').count(), 0);
+    await page.context().close();
+  });
+});
+
+describe('the permission mode', () => {
+  it('is told, leaves room for words on a phone, and that it stayed is said', async () => {
+    const line = '─'.repeat(60);
+    stage.screens['w1:p2'] = `⏺ Ready.\n\n${line}\n❯ \n${line}\n  ⏵⏵ accept edits on (shift+tab to cycle)\n`;
+    stage.desk();
+    const page = await open(browser, stage, { viewport: NARROW, hash: pane('w1:p2') });
+    const mode = page.getByRole('button', { name: /^Permission mode: accepts edits/ });
+    await mode.waitFor();
+    assert.ok(await page.locator('#composer').evaluate((area) => area.clientWidth > innerWidth / 2));
+    await mode.click();
+    await page.getByRole('alert').filter({ hasText: 'did not change its mode' }).waitFor();
+    assert.deepEqual(stage.typed().map(({ bytes }) => bytes), ['\u001b[Z']);
+    await picture(page, 'mode-phone');
     await page.context().close();
   });
 });

@@ -35,6 +35,7 @@ export function Dock({ pane, card, bar, waiting, onSent, onActed }: Props): JSX.
     try {
       const done = await post<Done>(path, { pane, ...body });
       if (done.applied === false) tell(done.reason ?? 'The agent did not take it.');
+      if (done.cycled === false) tell('The agent did not change its mode. Try again when it waits for you.');
       return true;
     } catch (error) {
       tell(explained(error));
