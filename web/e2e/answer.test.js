@@ -124,8 +124,8 @@ describe('who may not answer', () => {
     await page.locator('.pane.blocked').click();
     await page.getByText('This device may only read.').waitFor();
     await page.locator('button.choice').first().waitFor();
-    assert.equal(await page.locator('button.choice:enabled').count(), 0);
-    assert.equal(await page.locator('#composer').count(), 0);
+    assert.equal(await page.locator('.dock :enabled').count(), 0);
+    assert.equal(await page.locator('#composer').getAttribute('aria-describedby'), 'bar-reason');
     await picture(page, 'read-only-phone');
     await page.context().close();
   });
@@ -133,7 +133,9 @@ describe('who may not answer', () => {
   it('is told why: a session outside herdr', async () => {
     const page = await open(browser, stage, { hash: pane('claude:latest') });
     await page.getByText(/outside herdr/).waitFor();
-    assert.equal(await page.locator('#composer').count(), 0);
+    assert.equal(await page.locator('.dock :enabled').count(), 0);
+    assert.equal(await page.locator('#composer').getAttribute('aria-describedby'), 'bar-reason');
+    await picture(page, 'standalone-phone');
     await page.context().close();
   });
 });

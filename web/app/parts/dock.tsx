@@ -58,31 +58,29 @@ export function Dock({ pane, card, bar, waiting, onSent, onActed }: Props): JSX.
       {(keys || isRiddle || blocked?.options.some(({ checked }) => checked !== undefined)) && bar === undefined && <KeyPad disabled={busy} onPress={press} />}
       {waiting.map((text, at) => <p key={at} class="sent" dir="auto"><Icon name="send" />{prose(text)}</p>)}
       <p class="problem" role="alert">{problem}</p>
-      {bar === undefined ? (
-        <Composer
-          key={pane}
-          pane={pane}
-          disabled={busy}
-          placeholder={blocked ? 'Answer in words' : 'Message the agent'}
-          before={
-            <>
-              <button type="button" class="quiet square" aria-expanded={keys} aria-label="Keys" title="Keys" onClick={() => showKeys(!keys)}><Icon name="keys" /></button>
-              {card?.permission_mode !== undefined && (
-                <button type="button" class={`mode ${modeClass(card.permission_mode)}`} disabled={busy} title="Next permission mode" aria-label={`Permission mode: ${modeName(card.permission_mode)}. Press for the next one.`} onClick={() => void act('agent-mode/cycle', {})}>
-                  {modeName(card.permission_mode)}
-                </button>
-              )}
-            </>
-          }
-          onSend={async (text) => {
-            const isTaken = await act('send', { text: `${text}\n`, ...question });
-            if (isTaken) onSent(text);
-            return isTaken;
-          }}
-        />
-      ) : (
-        <p class="bar-reason"><Icon name="alert" /><span>{bar}</span></p>
-      )}
+      {bar !== undefined && <p id="bar-reason" class="bar-reason"><Icon name="alert" /><span>{bar}</span></p>}
+      <Composer
+        key={pane}
+        pane={pane}
+        barred={bar !== undefined}
+        busy={busy}
+        placeholder={blocked ? 'Answer in words' : 'Message the agent'}
+        before={
+          <>
+            <button type="button" class="quiet square" disabled={bar !== undefined} aria-expanded={keys} aria-label="Keys" title="Keys" onClick={() => showKeys(!keys)}><Icon name="keys" /></button>
+            {card?.permission_mode !== undefined && (
+              <button type="button" class={`mode ${modeClass(card.permission_mode)}`} disabled={bar !== undefined || busy} title="Next permission mode" aria-label={`Permission mode: ${modeName(card.permission_mode)}. Press for the next one.`} onClick={() => void act('agent-mode/cycle', {})}>
+                {modeName(card.permission_mode)}
+              </button>
+            )}
+          </>
+        }
+        onSend={async (text) => {
+          const isTaken = await act('send', { text: `${text}\n`, ...question });
+          if (isTaken) onSent(text);
+          return isTaken;
+        }}
+      />
     </footer>
   );
 }
@@ -187,13 +185,15 @@ const drafts = new Map<string, string>();
 
 interface ComposerProps {
   readonly pane: string;
-  readonly disabled: boolean;
+  /** Nothing can be written here; why stands above. */
+  readonly barred: boolean;
+  readonly busy: boolean;
   readonly placeholder: string;
   readonly before: JSX.Element;
   readonly onSend: (text: string) => Promise<boolean>;
 }
 
-function Composer({ pane, disabled, placeholder, before, onSend }: ComposerProps): JSX.Element {
+function Composer({ pane, barred, busy, placeholder, before, onSend }: ComposerProps): JSX.Element {
   const [text, setText] = useState(drafts.get(pane) ?? '');
   const write = (next: string) => {
     if (next === '') drafts.delete(pane);
@@ -203,7 +203,7 @@ function Composer({ pane, disabled, placeholder, before, onSend }: ComposerProps
   const area = useRef<HTMLTextAreaElement>(null);
   const send = async () => {
     const trimmed = text.trim();
-    if (trimmed === '' || disabled) return;
+    if (trimmed === '' || barred || busy) return;
     if (await onSend(trimmed)) write('');
     area.current?.focus();
   };
@@ -223,8 +223,10 @@ function Composer({ pane, disabled, placeholder, before, onSend }: ComposerProps
         rows={1}
         dir="auto"
         value={text}
+        disabled={barred}
         placeholder={placeholder}
         aria-label={placeholder}
+        aria-describedby={barred ? 'bar-reason' : undefined}
         enterkeyhint="send"
         onInput={(event) => write(event.currentTarget.value)}
         onKeyDown={(event) => {
@@ -235,7 +237,7 @@ function Composer({ pane, disabled, placeholder, before, onSend }: ComposerProps
           void send();
         }}
       />
-      <button type="submit" class="primary square" disabled={disabled || text.trim() === ''} aria-label="Send"><Icon name="send" /></button>
+      <button type="submit" class="primary square" disabled={barred || busy || text.trim() === ''} aria-label="Send"><Icon name="send" /></button>
     </form>
   );
 }
