@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 
 import { DESKTOP, launch, NARROW, open, pane, PHONE, picture, Stage, TOKEN } from './stage.js';
@@ -15,9 +16,12 @@ let browser;
 before(async () => {
   const ferry = story(new Session(stage.home, FERRY, '/srv/ferry')).write();
   story(new Session(stage.home, '0b50e55e-0000-4000-8000-000000000002', '/srv/observatory')).write();
+  const office = join(stage.directory, 'harbour-office');
+  mkdirSync(join(office, '.git'), { recursive: true });
+  writeFileSync(join(office, '.git/HEAD'), 'ref: refs/heads/tide-tables\n');
   stage.pane('w1:p1', { cwd: '/srv/ferry', session: ferry.id, status: 'working', title: 'Fix the timetable at low tide' });
   stage.pane('w1:p2', { cwd: '/srv/lighthouse', status: 'blocked' });
-  stage.pane('w2:p1', { cwd: '/srv/harbour-office', status: 'done', title: 'Write the report', agent: 'codex' });
+  stage.pane('w2:p1', { cwd: office, status: 'done', title: 'Write the report', agent: 'codex' });
   stage.pane('w2:p2', { cwd: '/srv/buoys', status: 'idle', agent: 'opencode' });
   stage.screens['w1:p2'] = readFileSync(new URL('screens/permission.txt', import.meta.url), 'utf8');
   stage.desk();
@@ -47,6 +51,7 @@ describe('the panes', () => {
     assert.deepEqual(heads.map((head) => head.replace(/\s*\d+$/, '')), ['Needs you', 'Done', 'Working', 'Idle', 'Sessions']);
     assert.equal(await page.locator('.group.blocked .pane-does').innerText(), 'Do you want to proceed?');
     assert.equal(await page.locator('.group.working .pane-title').innerText(), 'ferry');
+    assert.match(await page.locator('.group.done .pane-facts').innerText(), /tide-tables/, 'the branch of its directory');
     // Nobody follows it, and its subagents are counted all the same.
     await page.locator('.group.working .pane-facts').getByText('1 running').waitFor();
     assert.equal(await page.locator('.group.sessions').getByText('ferry', { exact: true }).count(), 0, 'a session that a pane runs is listed once');
