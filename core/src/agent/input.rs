@@ -39,6 +39,16 @@ impl<'a> Input<'a> {
         }
     }
 
+    /// Which lines of a file are wanted, by the members `offset` and `limit`.
+    pub(super) fn lines(self) -> Option<String> {
+        match (self.label("offset"), self.label("limit")) {
+            (Some(offset), Some(limit)) => Some(format!("{limit} lines from line {offset}")),
+            (Some(offset), None) => Some(format!("from line {offset}")),
+            (None, Some(limit)) => Some(format!("first {limit} lines")),
+            (None, None) => None,
+        }
+    }
+
     /// The elements of a member.
     pub(super) fn list(self, key: &str) -> impl Iterator<Item = Value<'a>> + use<'a> {
         self.0.get(key).into_iter().flat_map(Value::elements)
@@ -68,6 +78,23 @@ pub(super) fn shell(call: &mut ToolCall, input: Input<'_>, key: &str, caps: &Cap
 /// The file that a call works on.
 pub(super) fn file(call: &mut ToolCall, input: Input<'_>, key: &str) {
     call.file = input.whole(key).and_then(|path| base_name(&path));
+}
+
+/// The call in a block with `id`, `name` and an input. `describe` says what is about to be done, and sums the input up if it
+/// knows the tool.
+pub(super) fn called(
+    block: Value<'_>,
+    input: &str,
+    caps: &Caps,
+    describe: impl FnOnce(&mut ToolCall, &str, Input<'_>, &Caps) -> Option<String>,
+) -> ToolCall {
+    let name = text(block, "name").unwrap_or_else(|| "unnamed".to_string());
+    let input = Input(block.get(input).unwrap_or_default());
+    let mut call =
+        ToolCall { id: text(block, "id").unwrap_or_default(), title: Some(title(&name)), ..ToolCall::default() };
+    call.input_summary = describe(&mut call, &name, input, caps).or_else(|| input.json());
+    call.name = name;
+    call
 }
 
 /// The last part of a path, with either kind of separator.

@@ -5,20 +5,14 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use crate::agent::Caps;
-use crate::agent::input::{Input, edits, file, set_diff, shell, text, title};
+use crate::agent::input::{Input, called, edits, file, set_diff, shell, text};
 use crate::entry::{ToolCall, caps, diff};
 use crate::limits::{SUBTITLE_CHARS, SUMMARY_CHARS};
 use crate::source::json::Value;
 
 /// The call in a block.
 pub(super) fn tool_call(block: Value<'_>, caps: &Caps) -> ToolCall {
-    let name = text(block, "name").unwrap_or_else(|| "unnamed".to_string());
-    let input = Input(block.get("input").unwrap_or_default());
-    let mut call =
-        ToolCall { id: text(block, "id").unwrap_or_default(), title: Some(title(&name)), ..ToolCall::default() };
-    call.input_summary = describe(&mut call, &name, input, caps).or_else(|| input.json());
-    call.name = name;
-    call
+    called(block, "input", caps, describe)
 }
 
 /// Says what a built-in tool is about to do, and sums its input up. Of any other nothing is known.

@@ -29,12 +29,7 @@ fn describe(call: &mut ToolCall, name: &str, input: Input<'_>, caps: &Caps) -> O
             input.line("command")
         }
         "read_file" => {
-            call.subtitle = match (input.label("offset"), input.label("limit")) {
-                (Some(offset), Some(limit)) => Some(format!("{limit} lines from line {offset}")),
-                (Some(offset), None) => Some(format!("from line {offset}")),
-                (None, Some(limit)) => Some(format!("first {limit} lines")),
-                (None, None) => None,
-            };
+            call.subtitle = input.lines();
             path(call, input)
         }
         "write_file" => {

@@ -27,12 +27,7 @@ fn describe(call: &mut ToolCall, name: &str, input: Input<'_>, caps: &Caps) -> O
         }
         "read" => {
             let path = path(call, input);
-            call.subtitle = match (input.label("offset"), input.label("limit")) {
-                (Some(offset), Some(limit)) => Some(alloc::format!("{limit} lines from line {offset}")),
-                (Some(offset), None) => Some(alloc::format!("from line {offset}")),
-                (None, Some(limit)) => Some(alloc::format!("first {limit} lines")),
-                (None, None) => None,
-            };
+            call.subtitle = input.lines();
             path
         }
         "write" => {

@@ -1,22 +1,15 @@
 //! The call of a tool, as a person reads it.
 
-use alloc::format;
-use alloc::string::{String, ToString as _};
+use alloc::string::String;
 
 use crate::agent::Caps;
-use crate::agent::input::{Input, edits, file, set_diff, shell, text, title};
+use crate::agent::input::{Input, called, edits, file, set_diff, shell};
 use crate::entry::{ToolCall, diff};
 use crate::source::json::Value;
 
 /// The call in a block.
 pub(super) fn tool_call(block: Value<'_>, caps: &Caps) -> ToolCall {
-    let name = text(block, "name").unwrap_or_else(|| "unnamed".to_string());
-    let input = Input(block.get("arguments").unwrap_or_default());
-    let mut call =
-        ToolCall { id: text(block, "id").unwrap_or_default(), title: Some(title(&name)), ..ToolCall::default() };
-    call.input_summary = describe(&mut call, &name, input, caps).or_else(|| input.json());
-    call.name = name;
-    call
+    called(block, "arguments", caps, describe)
 }
 
 /// Says what a built-in tool is about to do, and sums its input up. Of any other nothing is known.
@@ -28,12 +21,7 @@ fn describe(call: &mut ToolCall, name: &str, input: Input<'_>, caps: &Caps) -> O
         }
         "read" => {
             file(call, input, "path");
-            call.subtitle = match (input.label("offset"), input.label("limit")) {
-                (Some(offset), Some(limit)) => Some(format!("{limit} lines from line {offset}")),
-                (Some(offset), None) => Some(format!("from line {offset}")),
-                (None, Some(limit)) => Some(format!("first {limit} lines")),
-                (None, None) => None,
-            };
+            call.subtitle = input.lines();
             input.line("path")
         }
         "write" => {
