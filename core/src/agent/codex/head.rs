@@ -38,3 +38,16 @@ pub fn recorded(head: &[u8]) -> Recorded {
     });
     recorded
 }
+
+#[cfg(test)]
+mod tests {
+    use super::recorded;
+
+    #[test]
+    fn a_record_that_names_its_payload_twice_has_the_directory_that_its_beginning_tells() {
+        let line: &[u8] = br#"{"payload":{"cwd":"/w"},"type":"session_meta","payload":{"cwd":"/v","cwd":"/u"}}"#;
+        for head in [line, &line[..48]] {
+            assert_eq!(recorded(head).cwd.as_deref(), Some("/w"));
+        }
+    }
+}

@@ -50,7 +50,7 @@ impl<'a> Payload<'a> {
             b"turn_id" => &mut self.turn_id,
             b"item" => &mut self.item,
             b"source" => &mut self.source,
-            b"cwd" => &mut self.cwd,
+            b"cwd" if self.cwd.is_none() => &mut self.cwd,
             b"forked_from_id" => &mut self.forked_from,
             b"timestamp" => &mut self.timestamp,
             b"record_type" => &mut self.record_type,
@@ -111,7 +111,9 @@ impl<'a> Record<'a> {
         let depth = scanner.depth();
         let opened = scanner.step()?;
         let from = scanner.token_at();
-        (self.payload, self.wrapped) = (Payload::default(), true);
+        // The directory that was named first stands: it is all that a beginning of the record can tell.
+        self.payload = Payload { cwd: self.payload.cwd, ..Payload::default() };
+        self.wrapped = true;
         if opened == Token::Open(Nest::Object) {
             let payload = &mut self.payload;
             scanner.members(|scanner, key| {
